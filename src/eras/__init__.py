@@ -1,0 +1,66 @@
+"""AutoML for knowledge graph embedding: find, train, judge and serve the scoring function that fits your graph.
+
+import eras
+
+graph = eras.load_graph("umls")
+model = eras.train(graph, function="complex")
+model.predict(head="virus", relation="causes", k=5)
+"""
+
+from __future__ import annotations
+
+import importlib
+from typing import TYPE_CHECKING, Any
+
+from eras._version import __version__
+
+if TYPE_CHECKING:
+    from eras.api import evaluate, resume, train
+    from eras.errors import ErasError
+    from eras.evaluation import Evaluation
+    from eras.graph import Graph, load_graph
+    from eras.scoring import ScoringFunction, Structure, load_function
+    from eras.store import Model
+    from eras.training import TrainConfig
+
+# Loaded at the first use, so that `import eras` and `eras --help` do not wait for torch.
+_HOMES = {
+    "ErasError": "eras.errors",
+    "Evaluation": "eras.evaluation",
+    "Graph": "eras.graph",
+    "Model": "eras.store",
+    "ScoringFunction": "eras.scoring",
+    "Structure": "eras.scoring",
+    "TrainConfig": "eras.training",
+    "evaluate": "eras.api",
+    "load_function": "eras.scoring",
+    "load_graph": "eras.graph",
+    "resume": "eras.api",
+    "train": "eras.api",
+}
+
+__all__ = [
+    "ErasError",
+    "Evaluation",
+    "Graph",
+    "Model",
+    "ScoringFunction",
+    "Structure",
+    "TrainConfig",
+    "__version__",
+    "evaluate",
+    "load_function",
+    "load_graph",
+    "resume",
+    "train",
+]
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _HOMES:
+        raise AttributeError(f"module 'eras' has no attribute {name!r}")
+    return getattr(importlib.import_module(_HOMES[name]), name)
+
+
+def __dir__() -> list[str]:
+    return __all__

@@ -1,0 +1,3 @@
+from eras.cli.main import run
+
+run()

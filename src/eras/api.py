@@ -1,0 +1,142 @@
+"""What `import eras` offers for work: train, resume, evaluate. The command line is a thin face of this."""
+
+from __future__ import annotations
+
+import contextlib
+import signal
+import tempfile
+import threading
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any, Literal
+
+import torch
+
+from eras.errors import DataError, SettingError
+from eras.evaluation import Evaluation, validator
+from eras.graph import Graph, load_graph, read_graph
+from eras.models import BlockBilinear
+from eras.report import model_card
+from eras.scoring import ScoringFunction, Structure, load_function
+from eras.store import Model, claim, write_model
+from eras.store.directory import read_config, read_function, read_manifest, start
+from eras.training import Report, TrainConfig, Trainer, recommend
+
+OnStep = Callable[[Report], None]
+
+
+def train(
+    graph: Graph | str | Path,
+    function: ScoringFunction | Structure | str | Path = "complex",
+    *,
+    config: TrainConfig | None = None,
+    out: str | Path | None = None,
+    overwrite: bool = False,
+    on_step: OnStep = lambda report: None,
+    command: str | None = None,
+    **settings: Any,
+) -> Model:
+    """Train a scoring function on a graph, judge it on validation and test, and return the model.
+
+    Args:
+        graph: a `Graph`, or anything `load_graph` takes.
+        function: a name (`"complex"`), a structure (`"1 2 / -2 1"`), a file, or the object itself.
+        config: all settings; without it they are chosen from the graph's size, see `eras.training.recommend`.
+        out: the run folder, which becomes the model directory; without it the model lives in memory only.
+        overwrite: replace a run that is in `out` already.
+        on_step: called with a `Report` after each step.
+        settings: fields of `TrainConfig` that override the others, such as `dim=512`.
+    """
+    graph = graph if isinstance(graph, Graph) else load_graph(graph)
+    function = _function(function)
+    base = config or recommend(graph.training_view(), function.blocks)
+    config = _resolved(base.updated(**settings))
+    _check(graph, function, config)
+    if out is None:
+        with tempfile.TemporaryDirectory(prefix="eras-") as temporary:
+            start(Path(temporary), graph, function, config, command)
+            model = _run(Path(temporary), graph, function, config, on_step)
+            model.folder = None
+            return model
+    folder = Path(out)
+    claim(folder, overwrite)
+    start(folder, graph, function, config, command)
+    return _run(folder, graph, function, config, on_step)
+
+
+def resume(folder: str | Path, *, on_step: OnStep = lambda report: None) -> Model:
+    """Go on with a run that was stopped or killed; a finished run is just loaded."""
+    folder = Path(folder)
+    if read_manifest(folder).get("status") == "finished":
+        return Model.load(folder)
+    graph, function, config = read_graph(folder), read_function(folder), read_config(folder)
+    return _run(folder, graph, function, config, on_step)
+
+
+def evaluate(model: Model | str | Path, split: Literal["valid", "test"] = "test", **options: Any) -> Evaluation:
+    """Rank a split of the model's graph; see `Evaluation` for metrics and breakdowns."""
+    model = model if isinstance(model, Model) else Model.load(model)
+    return model.evaluate(split, **options)
+
+
+def _function(function: ScoringFunction | Structure | str | Path) -> ScoringFunction:
+    if isinstance(function, ScoringFunction):
+        return function
+    return ScoringFunction([function]) if isinstance(function, Structure) else load_function(function)
+
+
+def _resolved(config: TrainConfig) -> TrainConfig:
+    """Settle what depends on the machine, so that a resumed run computes the same bits."""
+    try:
+        device = torch.device(config.device)
+        torch.empty(0, device=device)
+    except (RuntimeError, AssertionError) as error:
+        raise SettingError(f"device {config.device!r} cannot be used here: {str(error).splitlines()[0]}") from error
+    return config.updated(threads=config.threads or torch.get_num_threads())
+
+
+def _check(graph: Graph, function: ScoringFunction, config: TrainConfig) -> None:
+    """Refuse what cannot be trained, before anything is written."""
+    if not len(graph.valid):
+        raise DataError(f"the graph {graph.name!r} has no validation triples: add some, or hold some out")
+    BlockBilinear(function, graph.relations.names.to_list(), 1, config.dim, reciprocal=config.reciprocal)
+
+
+def _run(folder: Path, graph: Graph, function: ScoringFunction, config: TrainConfig, on_step: OnStep) -> Model:
+    view = graph.training_view()
+    trainer = Trainer(view, function, config, folder, validator(view, config.memory_mb))
+    with _graceful_interrupt() as interrupted:
+        bilinear = trainer.run(on_step, interrupted.is_set)
+    model = Model(bilinear, graph, config, {}, folder)
+    model.metrics = {
+        "training": {
+            "best_epoch": trainer.progress.best_epoch + 1,
+            "epochs": trainer.progress.epoch,
+            "seconds": round(trainer.progress.seconds, 3),
+            "selection_mrr": trainer.progress.best_mrr,
+        },
+        **{split: model.evaluate(split).to_json() for split in ("valid", "test") if len(graph.split(split))},
+    }
+    card = model_card(graph, function, config, model.metrics, read_manifest(folder))
+    write_model(folder, bilinear, model.metrics, card)
+    return model
+
+
+@contextlib.contextmanager
+def _graceful_interrupt() -> Iterator[threading.Event]:
+    """The first Ctrl-C sets the event, so that the step ends and is saved; the second one interrupts at once."""
+    event = threading.Event()
+    if threading.current_thread() is not threading.main_thread():
+        yield event
+        return
+    previous = signal.getsignal(signal.SIGINT)
+
+    def on_signal(number: int, frame: Any) -> None:
+        event.set()
+        signal.signal(signal.SIGINT, previous)
+
+    signal.signal(signal.SIGINT, on_signal)
+    try:
+        yield event
+    finally:
+        signal.signal(signal.SIGINT, previous)

@@ -1,0 +1,207 @@
+"""`eras data`: the catalogue of public graphs, and a profile of any graph."""
+
+from __future__ import annotations
+
+from dataclasses import asdict
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any, Self
+
+import typer
+from rich.markup import escape
+from rich.progress import BarColumn, DownloadColumn, Progress, TaskID, TextColumn, TransferSpeedColumn
+from rich.table import Table
+
+from eras.cli.common import console, emit_json
+
+if TYPE_CHECKING:
+    from eras.graph import Graph, Profile
+    from eras.graph.catalogue import Entry
+
+app = typer.Typer(
+    no_args_is_help=True,
+    add_completion=False,
+    rich_markup_mode="rich",
+    help="List, show, fetch and profile knowledge graphs.",
+)
+
+Name = Annotated[str, typer.Argument(metavar="NAME", help="A data set; case, - and _ do not matter.")]
+Names = Annotated[list[str], typer.Argument(metavar="NAME…", help="Data sets; case, - and _ do not matter.")]
+Json = Annotated[bool, typer.Option("--json", help="Write JSON to standard output.")]
+
+
+@app.command("list", epilog="Example: [bold]eras data list[/]")
+def list_graphs(as_json: Json = False) -> None:
+    """List the graphs that are known by name, with their sizes and where each would be read from."""
+    from eras.graph.catalogue import catalogue
+    from eras.graph.sources import local_folder
+
+    entries = list(catalogue().values())
+    if as_json:
+        emit_json([_facts(entry) for entry in entries])
+        return
+    table = _table("name", "relations", "entities", "train", "valid", "test")
+    table.add_column("read from")
+    for entry in entries:
+        sizes = (entry.relations, entry.entities, entry.train, entry.valid, entry.test)
+        table.add_row(entry.name, *(f"{size:,}" for size in sizes), local_folder(entry)[0])
+    console.print(table)
+
+
+@app.command(epilog="Examples: [bold]eras data show wn18rr[/] · [bold]eras data show FB15k-237 --json[/]")
+def show(name: Name, as_json: Json = False) -> None:
+    """Show what a graph is, its licence and citation, where it comes from and where it is kept."""
+    from eras.graph.sources import known_entry
+
+    facts = _facts(known_entry(name))
+    if as_json:
+        emit_json(facts)
+        return
+    console.print(f"[bold]{facts['title']}[/] [dim]({facts['name']})[/]  {facts['about']}\n")
+    grid = Table.grid(padding=(0, 2))
+    grid.add_column(style="dim")
+    grid.add_column(overflow="fold")
+    for key in ("relations", "entities", "train", "valid", "test"):
+        grid.add_row(key, f"{facts[key]:,}")
+    for key in ("licence", "citation"):
+        grid.add_row(key, facts[key])
+    grid.add_row("read from", f"{facts['read_from']}  {escape(facts['folder'] or '')}")
+    for i, file in enumerate(facts["files"]):
+        grid.add_row("" if i else "files", f"{file['address']}\n[dim]git blob {file['blob']}[/]")
+    console.print(grid)
+
+
+@app.command(epilog="Examples: [bold]eras data fetch wn18rr fb15k237[/] · [bold]eras data fetch yago3-10 --json[/]")
+def fetch(names: Names, as_json: Json = False) -> None:
+    """Download graphs into the cache, unless they are at hand; a broken download goes on where it stopped."""
+    from eras.graph.download import fetch as download
+    from eras.graph.sources import known_entry, local_folder
+
+    folders: dict[str, str] = {}
+    entries = [known_entry(name) for name in names]
+    for entry in entries:
+        place, folder = local_folder(entry)
+        if folder is None:
+            with _DownloadBars() as bars:
+                folder = download(entry, bars)
+            place = "cache"
+        folders[entry.name] = str(folder)
+        console.print(f"[bold]{entry.name}[/]  {place}  [dim]{escape(str(folder))}[/]", soft_wrap=True)
+    if as_json:
+        emit_json(folders)
+
+
+@app.command(
+    epilog="Examples: [bold]eras data profile umls[/] · "
+    "[bold]eras data profile facts.csv --columns 1,3,2[/] · "
+    "[bold]eras data profile facts.tsv.gz --labels names.tsv --json[/]"
+)
+def profile(
+    source: Annotated[str, typer.Argument(metavar="SOURCE", help="A file, a folder, or the name of a data set.")],
+    columns: Annotated[
+        str | None,
+        typer.Option(metavar="H,R,T", help="Head, relation and tail column, by name or by number from 1."),
+    ] = None,
+    labels: Annotated[
+        Path | None, typer.Option(metavar="FILE", help="Labels for the names: lines of id, tab, label.")
+    ] = None,
+    top: Annotated[int, typer.Option(metavar="N", min=0, help="Relations to show, largest first; 0 for all.")] = 20,
+    as_json: Json = False,
+) -> None:
+    """Count a graph's entities, relations and triples, and tell what kind of relation each relation is."""
+    from eras.graph import load_graph
+    from eras.graph import profile as make_profile
+    from eras.graph.layout import parse_columns
+
+    chosen = None if columns is None else parse_columns(columns)
+    with _DownloadBars() as bars:
+        graph = load_graph(source, columns=chosen, labels=labels, progress=bars)
+    result = make_profile(graph)
+    if as_json:
+        emit_json(result.to_dict())
+        return
+    _print_counts(result)
+    _print_patterns(result, graph, top or len(graph.relations))
+    for note in result.notes:
+        console.print(f"[yellow]note[/] {escape(note)}")
+
+
+def _print_counts(result: Profile) -> None:
+    console.print(
+        f"[bold]{escape(result.name)}[/]  {result.entities:,} entities, {result.relations:,} relations, "
+        f"{sum(result.splits.values()):,} triples\n"
+    )
+    table = _table("split", "triples", "unseen entities", "also in train")
+    for split, size in result.splits.items():
+        unseen = result.unseen_entities.get(split)
+        shared = result.shared_triples.get(f"train and {split}")
+        table.add_row(split, f"{size:,}", *("" if n is None else f"{n:,}" for n in (unseen, shared)))
+    console.print(table)
+    if between := result.shared_triples["valid and test"]:
+        console.print(f"{between:,} triples stand in both valid and test")
+
+
+def _print_patterns(result: Profile, graph: Graph, top: int) -> None:
+    totals = _table("\npattern", "\nrelations", "\ntriples")
+    for total in result.totals:
+        totals.add_row(total.pattern, f"{total.relations:,}", f"{total.triples:,}")
+    console.print(totals)
+    table = _table("\nrelation (training triples)", "\ntriples")
+    for column in ("pattern", "kind"):
+        table.add_column(f"\n{column}", no_wrap=True)
+    for column in ("symmetry", "inverse"):
+        table.add_column(f"\n{column}", justify="right", no_wrap=True)
+    for row in result.patterns.head(top).iter_rows(named=True):
+        name = escape(graph.relations.label(row["relation"]))
+        if row["pattern"] == "inverse":
+            name += f"\n[dim]↔ {escape(graph.relations.label(row['inverse']))}[/]"
+        rates = ("–" if rate is None else f"{rate:.3f}" for rate in (row["symmetry"], row["inverse_rate"]))
+        table.add_row(name, f"{row['triples']:,}", row["pattern"], row["cardinality"] or "–", *rates)
+    console.print(table)
+    if top < len(graph.relations):
+        console.print(f"[dim]… and {len(graph.relations) - top:,} smaller relations (--top 0 shows all)[/]")
+
+
+def _table(first: str, *numbers: str) -> Table:
+    """A plain table: one column of text, then right-aligned columns of numbers."""
+    table = Table(box=None, pad_edge=False, header_style="bold")
+    table.add_column(first, overflow="fold")
+    for name in numbers:
+        table.add_column(name, justify="right", no_wrap=True)
+    return table
+
+
+def _facts(entry: Entry) -> dict[str, Any]:
+    from eras.graph.download import base_address
+    from eras.graph.sources import local_folder
+
+    place, folder = local_folder(entry)
+    files = [{"name": file.name, "address": file.address(base_address()), "blob": file.blob} for file in entry.files]
+    return {
+        **asdict(entry),
+        "files": files,
+        "read_from": place,
+        "folder": None if folder is None else str(folder),
+    }
+
+
+class _DownloadBars(Progress):
+    """A bar for each file being downloaded; nothing at all is shown where nothing is."""
+
+    def __init__(self) -> None:
+        columns = (TextColumn("{task.description}"), BarColumn(), DownloadColumn(), TransferSpeedColumn())
+        super().__init__(*columns, console=console)
+        self._bars: dict[str, TaskID] = {}
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        if self._bars:
+            self.stop()
+
+    def __call__(self, name: str, done: int, total: int | None) -> None:
+        if not self._bars:
+            self.start()
+        if name not in self._bars:
+            self._bars[name] = self.add_task(name)
+        self.update(self._bars[name], completed=done, total=total)

@@ -1,0 +1,65 @@
+"""`eras evaluate`: rank a split."""
+
+from __future__ import annotations
+
+from enum import StrEnum
+from typing import Annotated
+
+import typer
+
+from eras.cli.common import Json, Run, console, emit_json, show_metrics
+
+app = typer.Typer(rich_markup_mode="rich", add_completion=False)
+
+
+class Split(StrEnum):
+    valid = "valid"
+    test = "test"
+
+
+class By(StrEnum):
+    side = "side"
+    pattern = "pattern"
+    cardinality = "cardinality"
+    frequency = "frequency"
+    relation = "relation"
+
+
+@app.command(
+    epilog="Examples: [bold]eras evaluate runs/umls[/] · [bold]eras evaluate runs/umls --by relation[/] · "
+    "[bold]eras evaluate runs/umls --split valid --json[/]"
+)
+def evaluate(
+    run: Run,
+    split: Annotated[Split, typer.Option("--split", help="Which triples to rank.")] = Split.test,
+    by: Annotated[list[By] | None, typer.Option("--by", help="Break the metrics down; may be repeated.")] = None,
+    as_json: Json = False,
+) -> None:
+    """Rank every triple of a split on both sides among all entities, filtered by all known facts.
+
+    Ties count with the middle of their range; the JSON holds the optimistic and pessimistic figures too.
+    """
+    from eras.store import Model
+
+    model = Model.load(run)
+    with console.status("Ranking"):
+        result = model.evaluate(split.value)
+    if as_json:
+        emit_json(result.to_json())
+        return
+    show_metrics({"split": split.value, **result.metrics})
+    for column in by or [By.side, By.pattern]:
+        _show_breakdown(column.value, result.by(column.value))
+
+
+def _show_breakdown(column: str, rows: list[dict[str, float]]) -> None:
+    from rich.table import Table
+
+    table = Table(box=None, pad_edge=False, header_style="bold")
+    table.add_column(column, overflow="fold")
+    for metric in ("ranks", "mrr", "hits@1", "hits@10"):
+        table.add_column(metric, justify="right")
+    for row in rows:
+        table.add_row(str(row[column]), f"{row['ranks']:,}", *(f"{row[m]:.4f}" for m in ("mrr", "hits@1", "hits@10")))
+    console.print()
+    console.print(table)

@@ -1,0 +1,155 @@
+"""`eras functions`: list, show and draw scoring functions."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from eras.cli.common import console, emit_json
+
+if TYPE_CHECKING:
+    from eras.scoring import ScoringFunction, Structure
+
+app = typer.Typer(
+    no_args_is_help=True,
+    add_completion=False,
+    rich_markup_mode="rich",
+    help="List, show and draw scoring functions.",
+)
+
+Spec = Annotated[
+    str,
+    typer.Argument(
+        metavar="SPEC",
+        help="A name ([bold]complex[/]), a structure ([bold]'1 2 / -2 1'[/]), or a text or JSON file.",
+    ),
+]
+Json = Annotated[bool, typer.Option("--json", help="Write JSON to standard output.")]
+
+# A structure may start with a minus, '-2 1 / 1 2', which must not be taken for an option.
+_SPEC_SETTINGS = {"ignore_unknown_options": True}
+
+
+@app.command("list", epilog="Example: [bold]eras functions list[/]")
+def list_functions(as_json: Json = False) -> None:
+    """List the functions that are known by name, with the relation patterns each can model."""
+    from eras.scoring import NAMES, citation, describe, named
+
+    if as_json:
+        emit_json([{"name": n, "description": describe(n), **_facts(named(n))} for n in NAMES])
+        return
+    from rich.table import Table
+
+    table = Table(box=None, pad_edge=False, header_style="bold")
+    for column in ("name", "blocks", "g(r) can be", "published in"):
+        table.add_column(column)
+    for name in NAMES:
+        structure = named(name).structures[0]
+        table.add_row(name, str(structure.blocks), ", ".join(_patterns(structure)), citation(name))
+    console.print(table)
+
+
+@app.command(
+    context_settings=_SPEC_SETTINGS,
+    epilog="Examples: [bold]eras functions show complex[/] · [bold]eras functions show '1 2 / -2 1'[/] · "
+    "[bold]eras functions show best.json --json[/]",
+)
+def show(spec: Spec, as_json: Json = False) -> None:
+    """Show a function's matrix, its formula, what it can model, and its canonical form."""
+    from eras.scoring import NAMES, describe, load_function
+
+    function = load_function(spec)
+    description = describe(function.name) if function.name in NAMES and spec.lower() == function.name else None
+    if as_json:
+        emit_json({"description": description, **_facts(function), "function": function.to_json()})
+        return
+    console.print(description or function.name or "unnamed function", style="bold", markup=False)
+    for group, structure in enumerate(function.structures):
+        if len(function.structures) > 1:
+            names = ", ".join(function.relations_of(group)) or "no relations"
+            console.print(f"\ngroup {group + 1}: {names}", style="bold", markup=False)
+        _show_structure(structure)
+    if len(function.structures) > 1:
+        _show_canonical(function)
+
+
+@app.command(
+    context_settings=_SPEC_SETTINGS,
+    epilog="Example: [bold]eras functions draw autosf-wn18 --out wn18.svg[/]",
+)
+def draw(
+    spec: Spec,
+    out: Annotated[Path, typer.Option("--out", "-o", help="The SVG file to write.")],
+    overwrite: Annotated[bool, typer.Option("--overwrite", help="Replace the file if it exists.")] = False,
+    as_json: Json = False,
+) -> None:
+    """Draw the block matrix of each group, with its relations beneath, as SVG."""
+    from eras.errors import OutputError
+    from eras.files import write_text
+    from eras.scoring import load_function
+
+    svg = load_function(spec).to_svg()
+    if out.exists() and not overwrite:
+        raise OutputError(f"{out} exists: choose another name or add --overwrite")
+    if not out.parent.is_dir():
+        raise OutputError(f"there is no folder {out.parent}: make it first, or choose another --out")
+    write_text(out, svg)
+    if as_json:
+        emit_json({"out": str(out)})
+    else:
+        console.print(f"wrote {out}", markup=False)
+
+
+def _show_structure(structure: Structure) -> None:
+    blocks = {
+        "": structure.to_text(),
+        "formula": f"score = {_formula(structure)}",
+        "g(r) can be": ", ".join(_patterns(structure)),
+        "degeneracies": "; ".join(structure.degeneracies()) or "none",
+        "canonical form": str(structure.canonical()),
+    }
+    for label, text in blocks.items():
+        console.print()
+        if label:
+            console.print(label, style="dim")
+        console.print(text, markup=False)
+
+
+def _show_canonical(function: ScoringFunction) -> None:
+    """Groups share their entity blocks, so together they have a canonical form of their own."""
+    console.print("\ncanonical form of all groups together", style="dim")
+    for group, structure in enumerate(function.canonical().structures, start=1):
+        console.print(f"group {group}: {structure}", markup=False)
+
+
+def _formula(structure: Structure) -> str:
+    text = " ".join(f"{'+' if sign > 0 else '-'} <h{i + 1},r{k + 1},t{j + 1}>" for i, j, k, sign in structure.terms)
+    return text.removeprefix("+ ")
+
+
+def _patterns(structure: Structure) -> list[str]:
+    can_be = {
+        "symmetric": structure.can_be_symmetric,
+        "skew": structure.can_be_skew_symmetric,
+        "general": structure.can_be_general,
+    }
+    return [pattern for pattern, possible in can_be.items() if possible]
+
+
+def _facts(function: ScoringFunction) -> dict[str, Any]:
+    return {
+        "blocks": function.blocks,
+        "structures": [
+            {
+                "cells": structure.to_json(),
+                "formula": _formula(structure),
+                "can_be": _patterns(structure),
+                "degeneracies": list(structure.degeneracies()),
+                "canonical": structure.canonical().to_json(),
+                "relations": list(function.relations_of(group)),
+            }
+            for group, structure in enumerate(function.structures)
+        ],
+    }

@@ -1,0 +1,59 @@
+"""`eras predict`: complete triples by name."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any
+
+import typer
+
+from eras.cli.common import Json, Run, console, emit_json, say
+
+app = typer.Typer(rich_markup_mode="rich", add_completion=False)
+
+
+@app.command(
+    epilog="Examples: [bold]eras predict runs/umls --head virus --relation causes -k 5[/] · "
+    "[bold]eras predict runs/umls --relation causes --tail neoplastic_process --json[/] · "
+    "[bold]eras predict runs/umls --head virus --tail disease_or_syndrome[/]"
+)
+def predict(
+    run: Run,
+    head: Annotated[str | None, typer.Option("--head", help="Name or label of the head entity.")] = None,
+    relation: Annotated[str | None, typer.Option("--relation", help="Name of the relation.")] = None,
+    tail: Annotated[str | None, typer.Option("--tail", help="Name or label of the tail entity.")] = None,
+    k: Annotated[int, typer.Option("-k", min=1, help="How many completions.")] = 10,
+    include_known: Annotated[
+        bool, typer.Option("--include-known", help="Do not leave out facts that the graph holds.")
+    ] = False,
+    as_json: Json = False,
+) -> None:
+    """Give two of head, relation and tail; get the best completions that the graph does not hold yet."""
+    from eras.store import Model
+
+    model = Model.load(run)
+    rows = model.predict(head, relation, tail, k=k, exclude_known=not include_known, output="list")
+    if as_json:
+        emit_json(rows)
+        return
+    if not rows:
+        say("The graph holds every possible completion already; --include-known shows them.")
+        return
+    _show(rows)
+
+
+def _show(rows: list[dict[str, Any]]) -> None:
+    from rich.table import Table
+
+    table = Table(box=None, pad_edge=False, header_style="bold")
+    parts = ("head", "relation", "tail")
+    for part in parts:
+        table.add_column(part, overflow="fold")
+    table.add_column("score", justify="right")
+    for row in rows:
+        table.add_row(*(_display(row, part) for part in parts), f"{row['score']:.4f}")
+    console.print(table)
+
+
+def _display(row: dict[str, Any], part: str) -> str:
+    name, label = row[part], row.get(f"{part}_label")
+    return str(name) if label in (None, name) else f"{label} ({name})"

@@ -1,0 +1,94 @@
+"""Filtered ranks: one product, one mask and one count for each block of queries.
+
+Every answer of a query is ranked among all entities, less the other known answers of that query. Ties span a range:
+`low` is the rank if the answer wins them all, `high` if it loses them all. Metrics are functions of this table alone.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Protocol
+
+import numpy as np
+import polars as pl
+import torch
+from torch import Tensor
+
+from eras.errors import DivergedError
+from eras.graph.queries import TAIL, Answers, Ints, Queries
+
+
+class Ranker(Protocol):
+    """What ranking asks of a model: query vectors, and the table of candidates that they are multiplied with."""
+
+    @property
+    def entities(self) -> Tensor: ...
+
+    def queries(self, entity: Ints, relation: Ints, side: Ints) -> Tensor: ...
+
+
+def rank(
+    model: Ranker,
+    asked: Queries,
+    known: Queries,
+    *,
+    memory_mb: int = 512,
+    on_progress: Callable[[int, int], None] | None = None,
+) -> pl.DataFrame:
+    """A row for each answer of `asked`: head, relation, tail, side, low, high, candidates.
+
+    `known` holds every answer to leave out (those of `asked` included); score blocks stay below `memory_mb`.
+    """
+    entities = model.entities
+    block = max(1, (memory_mb << 20) // (2 * 4 * len(entities)))  # scores, and a comparison beside them
+    lows, highs, candidates = [], [], []
+    for start in range(0, len(asked), block):
+        picked = np.arange(start, min(start + block, len(asked)))
+        entity, relation, side = asked.entity[picked], asked.relation[picked], asked.side[picked]
+        answers = asked.answers_of(picked)
+        others = known.answers_of(known.find(entity, relation, side))
+        scores = entities @ model.queries(entity, relation, side).t()
+        low, high = _count(scores, answers, others)
+        lows.append(low)
+        highs.append(high)
+        excluded = np.bincount(others.row, minlength=len(picked))
+        candidates.append((len(entities) - excluded + 1)[answers.row])
+        if on_progress:
+            on_progress(int(picked[-1]) + 1, len(asked))
+    return _table(asked, np.concatenate(lows), np.concatenate(highs), np.concatenate(candidates))
+
+
+def _count(scores: Tensor, answers: Answers, others: Answers) -> tuple[Ints, Ints]:
+    """Ranks (low, high) of each answer in scores (n_entities, queries), which is overwritten."""
+    device = scores.device
+    row, entity = torch.from_numpy(answers.row).to(device), torch.from_numpy(answers.entity).to(device)
+    own = scores[entity, row]
+    if not torch.isfinite(own).all():
+        raise DivergedError(
+            "the model's scores are not finite: it cannot be ranked (was it trained with too high a lr?)"
+        )
+    scores[torch.from_numpy(others.entity).to(device), torch.from_numpy(others.row).to(device)] = -torch.inf
+    low, high = torch.empty_like(row), torch.empty_like(row)
+    nth = np.arange(len(answers.row)) - np.searchsorted(answers.row, answers.row)
+    for n in range(int(nth.max()) + 1):  # the first answer of every query, then the second of those that have one …
+        these = torch.from_numpy(np.flatnonzero(nth == n)).to(device)
+        columns = scores if len(these) == scores.shape[1] else scores[:, row[these]]
+        low[these] = torch.count_nonzero(columns > own[these], 0) + 1
+        high[these] = torch.count_nonzero(columns >= own[these], 0) + 1
+    return low.cpu().numpy(), high.cpu().numpy()
+
+
+def _table(asked: Queries, low: Ints, high: Ints, candidates: Ints) -> pl.DataFrame:
+    query = np.repeat(np.arange(len(asked)), asked.counts)
+    entity, relation, side = asked.entity[query], asked.relation[query], asked.side[query]
+    return pl.DataFrame(
+        {
+            "head": np.where(side == TAIL, entity, asked.answers),
+            "relation": relation,
+            "tail": np.where(side == TAIL, asked.answers, entity),
+            "side": np.where(side == TAIL, "tail", "head"),
+            "low": low,
+            "high": high,
+            "candidates": candidates,
+        }
+    )

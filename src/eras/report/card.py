@@ -1,0 +1,76 @@
+"""The model card: Markdown with the figures, the function's picture and how to use the model."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from eras.evaluation import METRICS
+from eras.graph import Graph
+from eras.scoring import ScoringFunction
+from eras.training.config import TrainConfig
+
+
+def model_card(
+    graph: Graph,
+    function: ScoringFunction,
+    config: TrainConfig,
+    metrics: dict[str, Any],
+    manifest: dict[str, Any],
+) -> str:
+    name = function.name or "function"
+    sections = [
+        f"# {name} on {graph.name}",
+        f"A block-bilinear knowledge graph embedding with {config.dim} numbers per entity, "
+        f"trained by [eras](https://pypi.org/project/eras-kge/) {manifest['versions']['eras']}.",
+        "## Figures",
+        _figures(metrics),
+        "Filtered by train, validation and test; both sides; all entities as candidates; ties at the middle of "
+        "their range. The epoch was chosen on validation triples alone.",
+        _patterns(metrics["test"]["by"]["pattern"]),
+        "## Scoring function",
+        "![The blocks of the scoring function](function.svg)",
+        "## Graph",
+        f"{len(graph.entities):,} entities, {len(graph.relations):,} relations; {len(graph.train):,} training, "
+        f"{len(graph.valid):,} validation and {len(graph.test):,} test triples. "
+        f"Fingerprint `{graph.fingerprint[:16]}`.",
+        *([_bullets(graph.notes)] if graph.notes else []),
+        "## Training",
+        _settings(config),
+        f"Best epoch {metrics['training']['best_epoch']} of {metrics['training']['epochs']}; "
+        f"{metrics['training']['seconds']:.0f} s of training on {manifest['machine']['device']} "
+        f"with {manifest['machine']['threads']} threads.",
+        *([f"Made by:\n\n```\n{manifest['command']}\n```"] if manifest.get("command") else []),
+        "## Use",
+        '```python\nimport eras\n\nmodel = eras.Model.load(".")\n'
+        f"model.predict(head={graph.entities.name(0)!r}, relation={graph.relations.name(0)!r}, k=5)\n```",
+    ]
+    return "\n\n".join(sections) + "\n"
+
+
+def _figures(metrics: dict[str, Any]) -> str:
+    rows = ["| split | " + " | ".join(METRICS) + " |", "|---|" + "---:|" * len(METRICS)]
+    for split in ("valid", "test"):
+        rows.append(f"| {split} | " + " | ".join(_number(m, metrics[split][m]) for m in METRICS) + " |")
+    return "\n".join(rows)
+
+
+def _patterns(rows: list[dict[str, Any]]) -> str:
+    lines = ["| pattern (test) | ranks | mrr | hits@1 | hits@10 |", "|---|---:|---:|---:|---:|"]
+    for row in rows:
+        figures = " | ".join(_number(m, row[m]) for m in ("mrr", "hits@1", "hits@10"))
+        lines.append(f"| {row['pattern']} | {row['ranks']:,} | {figures} |")
+    return "\n".join(lines)
+
+
+def _settings(config: TrainConfig) -> str:
+    rows = ["| setting | value |", "|---|---|"]
+    rows += [f"| {key} | {value} |" for key, value in config.model_dump().items()]
+    return "\n".join(rows)
+
+
+def _bullets(notes: tuple[str, ...]) -> str:
+    return "\n".join(f"- {note}" for note in notes)
+
+
+def _number(metric: str, value: float) -> str:
+    return f"{value:.1f}" if metric == "mr" else f"{value:.4f}"

@@ -1,0 +1,87 @@
+"""A block structure as arithmetic: one contraction serves queries, their gradients and relation scores.
+
+The score Σ ±⟨h_i, r_k, t_j⟩ is linear in each of h, r and t. Leaving one of them out gives the vector that the third
+is multiplied with:
+
+    leave out t:  q_j = Σ ± h_i ∘ r_k      the tail query, score = q · t
+    leave out h:  p_i = Σ ± t_j ∘ r_k      the head query (the tail query of the transposed structure)
+    leave out r:  s_k = Σ ± h_i ∘ t_j      the relation query
+
+and the gradient of each with respect to its inputs is again one of these, with the incoming gradient in the place of
+the vector that was left out.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+import torch
+from torch import Tensor
+
+from eras.scoring.structure import Structure
+
+Cells = tuple[tuple[int, int, int, float], ...]
+"""(block of x, block of y, block of the result, sign), one for each non-zero cell."""
+
+
+@dataclass(frozen=True)
+class Plan:
+    """A structure's cells, ready for `contract` in each of the three directions."""
+
+    blocks: int
+    to_tail: Cells  # (head, relation) -> tail
+    to_head: Cells  # (tail, relation) -> head
+    to_relation: Cells  # (head, tail) -> relation
+
+    @classmethod
+    def of(cls, structure: Structure) -> Plan:
+        terms = structure.terms
+        return cls(
+            structure.blocks,
+            tuple((i, k, j, float(s)) for i, j, k, s in terms),
+            tuple((j, k, i, float(s)) for i, j, k, s in terms),
+            tuple((i, j, k, float(s)) for i, j, k, s in terms),
+        )
+
+
+def contract(x: Tensor, y: Tensor, cells: Cells, blocks: int, out: Tensor | None = None) -> Tensor:
+    """Add Σ ± x_a ∘ y_b to block c of `out` (zeros if not given), for each cell (a, b, c, ±).
+
+    x, y, out: (rows, dim), each row cut into `blocks` equal parts.
+    """
+    if out is None:
+        out = torch.zeros_like(x)
+    xs, ys, outs = x.chunk(blocks, 1), y.chunk(blocks, 1), out.chunk(blocks, 1)
+    for a, b, c, sign in cells:
+        outs[c].addcmul_(xs[a], ys[b], value=sign)
+    return out
+
+
+@dataclass(frozen=True)
+class Segment:
+    """Rows start … stop of a batch, all scored by the same plan."""
+
+    plan: Plan
+    start: int
+    stop: int
+
+    def of(self, x: Tensor) -> Tensor:
+        return x[self.start : self.stop]
+
+
+def query(h: Tensor, r: Tensor, segments: Iterable[Segment]) -> Tensor:
+    """q (rows, dim) with score = q · t, where each segment of rows has its own structure."""
+    q = torch.zeros_like(h)
+    for s in segments:
+        contract(s.of(h), s.of(r), s.plan.to_tail, s.plan.blocks, s.of(q))
+    return q
+
+
+def query_backward(h: Tensor, r: Tensor, dq: Tensor, segments: Iterable[Segment]) -> tuple[Tensor, Tensor]:
+    """The gradients of a loss with respect to h and r, given its gradient with respect to q."""
+    dh, dr = torch.zeros_like(h), torch.zeros_like(r)
+    for s in segments:
+        contract(s.of(dq), s.of(r), s.plan.to_head, s.plan.blocks, s.of(dh))
+        contract(s.of(h), s.of(dq), s.plan.to_relation, s.plan.blocks, s.of(dr))
+    return dh, dr

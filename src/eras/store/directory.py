@@ -1,0 +1,146 @@
+"""A model on disk.
+
+manifest.json         format version, status, provenance: graph, versions, machine, time
+config.json           every setting of the training run
+function.json         structures and grouping;  function.svg: their picture
+weights.safetensors   entities (n, dim), relations (n or 2n, dim)
+entities.parquet …    the graph as `eras.graph.archive` writes it, so that known facts can be left out of predictions
+metrics.json          validation and test figures
+README.md             the model card
+journal.jsonl         what happened in training, line by line
+
+While a run is going on, checkpoint.safetensors and best.safetensors lie beside these.
+"""
+
+from __future__ import annotations
+
+import datetime
+import platform
+import shutil
+from pathlib import Path
+from typing import Any
+
+import torch
+from safetensors import SafetensorError
+from safetensors.torch import load_file, save_file
+
+from eras._version import __version__
+from eras.errors import DamagedError, ErasError, FailureError, OutputError
+from eras.files import read_json, replacing, write_json, write_text
+from eras.graph import Graph, read_graph, write_graph
+from eras.models import BlockBilinear
+from eras.scoring import ScoringFunction
+from eras.training.config import TrainConfig
+
+FORMAT = 1
+CHECKPOINTS = ("checkpoint.safetensors", "best.safetensors")
+
+
+def claim(folder: Path, overwrite: bool) -> None:
+    """Make `folder` an empty folder of ours, or refuse without touching anything."""
+    try:
+        if folder.exists() and not folder.is_dir():
+            raise OutputError(f"{folder} is a file: choose another --out")
+        if folder.is_dir() and any(folder.iterdir()):
+            if not overwrite:
+                raise OutputError(f"{folder} exists already: choose another --out, or add --overwrite")
+            if not (folder / "manifest.json").exists():
+                raise OutputError(f"{folder} holds files that eras did not write: it will not be overwritten")
+            shutil.rmtree(folder)
+        folder.mkdir(parents=True, exist_ok=True)
+        probe = folder / ".writable"
+        probe.touch()
+        probe.unlink()
+    except OSError as error:
+        raise OutputError(f"cannot write into {folder}: {error.strerror or error}") from error
+
+
+def start(folder: Path, graph: Graph, function: ScoringFunction, config: TrainConfig, command: str | None) -> None:
+    """Write all that a run needs to be resumed, before its first step."""
+    write_graph(graph, folder)
+    write_json(folder / "config.json", config.model_dump())
+    function.save(folder / "function.json")
+    write_text(folder / "function.svg", function.to_svg())
+    write_json(
+        folder / "manifest.json",
+        {
+            "format": FORMAT,
+            "status": "running",
+            "created": datetime.datetime.now(datetime.UTC).isoformat(timespec="seconds"),
+            "command": command,
+            "graph": {"name": graph.name, "fingerprint": graph.fingerprint},
+            "versions": {
+                "eras": __version__,
+                "torch": torch.__version__,
+                "python": platform.python_version(),
+            },
+            "machine": {"processor": platform.machine(), "threads": config.threads, "device": config.device},
+        },
+    )
+
+
+def write_model(folder: Path, model: BlockBilinear, metrics: dict[str, Any], card: str) -> None:
+    """Turn a run that has ended into a model: weights, metrics and card; the manifest says so last."""
+    plain = {name: table.detach().cpu().contiguous() for name, table in model.tables.items()}
+    with replacing(folder / "weights.safetensors") as temporary:
+        save_file(plain, temporary, metadata={"format": str(FORMAT)})
+    write_json(folder / "metrics.json", metrics)
+    write_text(folder / "README.md", card)
+    write_json(folder / "manifest.json", {**read_manifest(folder), "status": "finished"})
+    for name in CHECKPOINTS:
+        (folder / name).unlink(missing_ok=True)
+
+
+def read_manifest(folder: Path) -> dict[str, Any]:
+    if not folder.is_dir():
+        raise OutputError(f"there is no model or run folder {folder}")
+    if not (folder / "manifest.json").exists():
+        raise OutputError(f"{folder} is not a model or run folder: it has no manifest.json")
+    manifest = read_json(folder / "manifest.json")
+    if not isinstance(manifest, dict) or not isinstance(manifest.get("format"), int):
+        raise DamagedError(f"{folder / 'manifest.json'} does not say its format: the folder is damaged")
+    if manifest["format"] > FORMAT:
+        raise FailureError(
+            f"{folder} has format {manifest['format']}, this eras reads up to {FORMAT}: install a newer eras"
+        )
+    return manifest
+
+
+def read_config(folder: Path) -> TrainConfig:
+    try:
+        return TrainConfig().updated(**read_json(folder / "config.json"))
+    except (ErasError, TypeError) as error:
+        raise DamagedError(f"{folder / 'config.json'} cannot be used: {error}") from error
+
+
+def read_function(folder: Path) -> ScoringFunction:
+    try:
+        return ScoringFunction.from_json(read_json(folder / "function.json"))
+    except ErasError as error:
+        raise DamagedError(f"{folder / 'function.json'} cannot be used: {error}") from error
+
+
+def read_model(folder: Path) -> tuple[BlockBilinear, Graph, TrainConfig]:
+    """The trained model of a finished run, on the CPU."""
+    manifest = read_manifest(folder)
+    weights = folder / "weights.safetensors"
+    if manifest.get("status") != "finished":
+        raise FailureError(f"the run {folder} has not ended: go on with `eras resume {folder}`")
+    config, function, graph = read_config(folder), read_function(folder), read_graph(folder)
+    model = BlockBilinear(
+        function,
+        graph.relations.names.to_list(),
+        len(graph.entities),
+        config.dim,
+        reciprocal=config.reciprocal,
+    )
+    try:
+        tensors = load_file(weights)
+    except (OSError, SafetensorError) as error:
+        raise DamagedError(f"{weights} cannot be read ({error}): the model is damaged") from error
+    for name, table in model.tables.items():
+        if name not in tensors or tensors[name].shape != table.shape:
+            found = tuple(tensors[name].shape) if name in tensors else "nothing"
+            raise DamagedError(f"{weights} holds {found} for {name}, expected {tuple(table.shape)}")
+        table.copy_(tensors[name])
+    return model, graph, config

@@ -1,0 +1,64 @@
+"""Batches of merged queries, in an order that depends on the seed and the epoch alone.
+
+Nothing here keeps state: the order of epoch e is a function of (seed, e), so a resumed run sees the same batches.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from eras.graph.queries import TAIL, Ints, Queries
+from eras.models import BlockBilinear
+from eras.scoring.query import Segment
+
+
+@dataclass(frozen=True, eq=False)
+class Batch:
+    """B queries with T answers, sorted by side and structure.
+
+    entity, relation, counts: (B,); answer_row, answer_entity: (T,), rows ascending. The first `n_tail_answers`
+    answers belong to tail questions, the others to head questions.
+    """
+
+    entity: Tensor
+    relation: Tensor
+    counts: Tensor
+    segments: tuple[Segment, ...]
+    answer_row: Tensor
+    answer_entity: Tensor
+    answer_segments: tuple[Segment, ...]
+    n_tail_answers: int
+
+    @property
+    def n_answers(self) -> int:
+        return len(self.answer_row)
+
+
+def epoch_order(n_queries: int, seed: int, epoch: int) -> Ints:
+    return np.random.default_rng([seed, epoch]).permutation(n_queries)
+
+
+def make_batch(model: BlockBilinear, queries: Queries, picked: Ints) -> Batch:
+    """The queries at positions `picked`, with all of their answers, on the model's device."""
+    arranged = model.arrange(queries.entity[picked], queries.relation[picked], queries.side[picked])
+    picked = picked[arranged.order]
+    answers = queries.answers_of(picked)
+    counts = queries.counts[picked]
+    stops = np.cumsum(counts)
+    return Batch(
+        arranged.entity,
+        arranged.relation,
+        torch.from_numpy(counts.astype(np.float32)).to(model.device),
+        arranged.segments,
+        torch.from_numpy(answers.row).to(model.device),
+        torch.from_numpy(answers.entity).to(model.device),
+        tuple(
+            Segment(s.plan, int(stops[s.start - 1]) if s.start else 0, int(stops[s.stop - 1]))
+            for s in arranged.segments
+        ),
+        int(counts[queries.side[picked] == TAIL].sum()),
+    )

@@ -1,0 +1,53 @@
+"""The optimiser: torch's own, with its whole state in view so that it can be saved and restored to the bit."""
+
+from __future__ import annotations
+
+import torch
+from torch import Tensor
+
+from eras.errors import DamagedError
+from eras.models import BlockBilinear
+from eras.training.config import TrainConfig
+from eras.training.step import Gradients
+
+
+class Optimiser:
+    def __init__(self, model: BlockBilinear, gradients: Gradients, config: TrainConfig) -> None:
+        self._config = config
+        self._tables = model.tables
+        for name, table in self._tables.items():
+            table.grad = getattr(gradients, name)
+        tables = list(self._tables.values())
+        fused = model.device.type == "cpu"
+        self._torch: torch.optim.Optimizer
+        if config.optimizer == "adagrad":
+            self._torch = torch.optim.Adagrad(tables, lr=config.lr, fused=fused)
+        elif config.optimizer == "adam":
+            self._torch = torch.optim.Adam(tables, lr=config.lr, fused=fused)
+        else:
+            self._torch = torch.optim.SGD(tables, lr=config.lr, fused=fused)
+
+    def step(self, epoch: int) -> None:
+        for group in self._torch.param_groups:
+            group["lr"] = self._config.lr * self._config.lr_decay**epoch
+        self._torch.step()
+        if self._config.unit_ball:
+            entities = self._tables["entities"]
+            entities.div_(entities.norm(dim=1, keepdim=True).clamp_(min=1.0))
+
+    def state(self) -> dict[str, Tensor]:
+        """Every tensor of the optimiser's state, by `table.key`."""
+        return {
+            f"{name}.{key}": value
+            for name, table in self._tables.items()
+            for key, value in self._torch.state[table].items()
+        }
+
+    def restore(self, state: dict[str, Tensor]) -> None:
+        for name, table in self._tables.items():
+            mine = {key: value for key, value in state.items() if key.startswith(f"{name}.")}
+            self._torch.state[table] = {key.removeprefix(f"{name}."): value for key, value in mine.items()}
+        expected = {"adagrad": {"step", "sum"}, "adam": {"step", "exp_avg", "exp_avg_sq"}, "sgd": set()}
+        for table in self._tables.values():
+            if not expected[self._config.optimizer] <= set(self._torch.state[table]):
+                raise DamagedError("the checkpoint does not hold the optimiser's whole state")

@@ -1,0 +1,97 @@
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import polars as pl
+import pytest
+import torch
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from eras.errors import DivergedError
+from eras.evaluation import breakdown, metrics, rank
+from eras.graph.queries import HEAD, TAIL, Queries
+
+
+class Scores:
+    """A model whose score of (h, r, t) is a table's entry: integers, so that ties abound."""
+
+    def __init__(self, table: np.ndarray) -> None:
+        self.table = table
+        self.entities = torch.eye(table.shape[0], dtype=torch.float64)
+
+    def queries(self, entity: Any, relation: Any, side: Any) -> torch.Tensor:
+        rows = [
+            self.table[e, r, :] if s == TAIL else self.table[:, r, e]
+            for e, r, s in zip(entity, relation, side, strict=True)
+        ]
+        return torch.from_numpy(np.stack(rows).astype(np.float64))
+
+
+def brute_force(table: np.ndarray, triple: tuple[int, int, int], side: int, known: set[Any]) -> tuple[int, int, int]:
+    h, r, t = triple
+    better = equal = 0
+    candidates = 1
+    for e in range(table.shape[0]):
+        other = (h, r, e) if side == TAIL else (e, r, t)
+        if other in known:
+            continue
+        candidates += 1
+        better += table[other] > table[triple]
+        equal += table[other] == table[triple]
+    return 1 + better, 1 + better + equal, candidates
+
+
+@settings(max_examples=60)
+@given(seed=st.integers(0, 2**32), n=st.integers(2, 7), relations=st.integers(1, 3), levels=st.integers(1, 4))
+def test_ranks_equal_a_brute_force_oracle_under_ties(seed: int, n: int, relations: int, levels: int) -> None:
+    rng = np.random.default_rng(seed)
+    table = rng.integers(levels, size=(n, relations, n))
+    every = np.argwhere(np.ones_like(table))
+    chosen = every[rng.permutation(len(every))[: rng.integers(1, len(every) + 1)]]
+    asked = chosen[: max(1, len(chosen) // 2)]
+    known = {tuple(map(int, triple)) for triple in chosen}
+    result = rank(Scores(table), Queries.of(asked, n, relations), Queries.of(chosen, n, relations), memory_mb=1)
+    assert len(result) == 2 * len(asked)
+    for row in result.iter_rows(named=True):
+        triple = row["head"], row["relation"], row["tail"]
+        side = TAIL if row["side"] == "tail" else HEAD
+        assert (row["low"], row["high"], row["candidates"]) == brute_force(table, triple, side, known)
+
+
+def test_blocks_under_the_memory_budget_change_nothing() -> None:
+    rng = np.random.default_rng(0)
+    n = 20_000
+    entities = torch.randn(n, 4, generator=torch.Generator().manual_seed(0))
+
+    class Random:
+        def __init__(self) -> None:
+            self.entities = entities
+
+        def queries(self, entity: Any, relation: Any, side: Any) -> torch.Tensor:
+            return entities[torch.from_numpy(entity)]
+
+    triples = np.stack([rng.integers(n, size=40), np.zeros(40, int), rng.integers(n, size=40)], 1)
+    queries = Queries.of(triples, n, 1)
+    assert rank(Random(), queries, queries, memory_mb=1).equals(rank(Random(), queries, queries, memory_mb=512))
+
+
+def test_scores_that_are_not_finite_are_refused() -> None:
+    table = np.zeros((3, 1, 3))
+    table[0, 0, 1] = np.nan
+    queries = Queries.of(np.array([[0, 0, 1]]), 3, 1)
+    with pytest.raises(DivergedError, match="not finite"):
+        rank(Scores(table), queries, queries)
+
+
+def test_metrics_follow_their_definitions() -> None:
+    table = pl.DataFrame({"low": [1, 2, 4], "high": [1, 4, 20], "candidates": [11, 11, 21], "side": ["a", "a", "b"]})
+    realistic = metrics(table)
+    assert realistic["mrr"] == pytest.approx((1 + 1 / 3 + 1 / 12) / 3)
+    assert realistic["mr"] == pytest.approx((1 + 3 + 12) / 3)
+    assert realistic["amri"] == pytest.approx(1 - (0 + 2 + 11) / (5 + 5 + 10))
+    assert (realistic["hits@1"], realistic["hits@3"], realistic["hits@10"]) == pytest.approx((1 / 3, 2 / 3, 2 / 3))
+    assert metrics(table, "optimistic")["hits@3"] == pytest.approx(2 / 3)
+    assert metrics(table, "pessimistic")["mr"] == pytest.approx((1 + 4 + 20) / 3)
+    assert [(row["side"], row["ranks"]) for row in breakdown(table, "side")] == [("a", 2), ("b", 1)]
