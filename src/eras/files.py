@@ -6,11 +6,14 @@ import contextlib
 import json
 import os
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from eras.errors import DamagedError, FailureError
+
+if TYPE_CHECKING:
+    from torch import Tensor
 
 
 @contextlib.contextmanager
@@ -52,6 +55,30 @@ def read_json(path: Path) -> Any:
         raise DamagedError(f"{path} is missing: {path.parent} is not a complete model or run folder") from error
     except (OSError, ValueError) as error:
         raise DamagedError(f"{path} cannot be read as JSON ({error}): the folder is damaged") from error
+
+
+def write_tensors(path: Path, tensors: Mapping[str, Tensor], metadata: dict[str, str]) -> None:
+    """Write named tensors as safetensors, with a few words of text in the header."""
+    from safetensors import SafetensorError
+    from safetensors.torch import save_file
+
+    plain = {name: tensor.detach().cpu().contiguous() for name, tensor in tensors.items()}
+    with replacing(path) as temporary:
+        try:
+            save_file(plain, temporary, metadata=metadata)
+        except SafetensorError as error:
+            raise FailureError(f"cannot write {path}: {error}") from error
+
+
+def read_tensors(path: Path, device: str = "cpu") -> tuple[dict[str, Tensor], dict[str, str]]:
+    """The tensors and the header's text of a file that `write_tensors` wrote."""
+    from safetensors import SafetensorError, safe_open
+
+    try:
+        with safe_open(path, framework="pt", device=device) as stream:
+            return {name: stream.get_tensor(name) for name in stream.keys()}, stream.metadata() or {}  # noqa: SIM118
+    except (OSError, SafetensorError) as error:
+        raise DamagedError(f"{path} cannot be read ({error}): the file is missing or damaged") from error
 
 
 def _sync_folder(folder: Path) -> None:

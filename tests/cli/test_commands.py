@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import subprocess
 from pathlib import Path
 
 import pytest
 
-from command import QUICK, eras, eras_json
+from command import ERAS, QUICK, environment, eras, eras_json
 
 METRICS = ("mrr", "mr", "hits@1", "hits@3", "hits@10")
 
@@ -131,7 +132,17 @@ def test_divergence_stops_names_the_setting_and_keeps_the_last_good_checkpoint(t
     assert "Lower lr (now 1e+30)" in " ".join(result.stderr.split())
 
 
-def test_read_only_and_full_places(tmp_path: Path) -> None:
+def test_places_that_cannot_be_written(tmp_path: Path) -> None:
     assert "cannot write into" in eras("train", "umls", *QUICK, "--out", "/proc/eras-run", code=2).stderr
     (tmp_path / "file").write_text("")
     assert "is a file" in eras("train", "umls", *QUICK, "--out", tmp_path / "file", code=2).stderr
+
+
+def test_a_disk_that_fills_up(tmp_path: Path) -> None:
+    """A limit on file size stands in for a full disk: the checkpoint does not fit, the rest does."""
+    run = f"ulimit -f 100; exec {ERAS} train umls --dim 256 --epochs 3 --threads 1 --out {tmp_path / 'out'}"
+    result = subprocess.run(["bash", "-c", run], capture_output=True, text=True, env=environment(), check=False)
+    assert result.returncode == 1
+    assert "Traceback" not in result.stderr
+    assert "cannot write" in result.stderr
+    assert not list((tmp_path / "out").glob(".*")), "no temporary file stays behind"

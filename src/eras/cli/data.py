@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import asdict
-from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Self
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 from rich.markup import escape
-from rich.progress import BarColumn, DownloadColumn, Progress, TaskID, TextColumn, TransferSpeedColumn
 from rich.table import Table
 
-from eras.cli.common import console, emit_json
+from eras.cli.common import Columns, Data, Json, Labels, console, emit_json, plain_table, read_graph, show_notes
 
 if TYPE_CHECKING:
     from eras.graph import Graph, Profile
@@ -26,7 +24,6 @@ app = typer.Typer(
 
 Name = Annotated[str, typer.Argument(metavar="NAME", help="A data set; case, - and _ do not matter.")]
 Names = Annotated[list[str], typer.Argument(metavar="NAME…", help="Data sets; case, - and _ do not matter.")]
-Json = Annotated[bool, typer.Option("--json", help="Write JSON to standard output.")]
 
 
 @app.command("list", epilog="Example: [bold]eras data list[/]")
@@ -39,7 +36,7 @@ def list_graphs(as_json: Json = False) -> None:
     if as_json:
         emit_json([_facts(entry) for entry in entries])
         return
-    table = _table("name", "relations", "entities", "train", "valid", "test")
+    table = plain_table("name", numbers=("relations", "entities", "train", "valid", "test"))
     table.add_column("read from")
     for entry in entries:
         sizes = (entry.relations, entry.entities, entry.train, entry.valid, entry.test)
@@ -73,6 +70,7 @@ def show(name: Name, as_json: Json = False) -> None:
 @app.command(epilog="Examples: [bold]eras data fetch wn18rr fb15k237[/] · [bold]eras data fetch yago3-10 --json[/]")
 def fetch(names: Names, as_json: Json = False) -> None:
     """Download graphs into the cache, unless they are at hand; a broken download goes on where it stopped."""
+    from eras.cli.progress import DownloadBars
     from eras.graph.download import fetch as download
     from eras.graph.sources import known_entry, local_folder
 
@@ -81,7 +79,7 @@ def fetch(names: Names, as_json: Json = False) -> None:
     for entry in entries:
         place, folder = local_folder(entry)
         if folder is None:
-            with _DownloadBars() as bars:
+            with DownloadBars() as bars:
                 folder = download(entry, bars)
             place = "cache"
         folders[entry.name] = str(folder)
@@ -96,33 +94,23 @@ def fetch(names: Names, as_json: Json = False) -> None:
     "[bold]eras data profile facts.tsv.gz --labels names.tsv --json[/]"
 )
 def profile(
-    source: Annotated[str, typer.Argument(metavar="SOURCE", help="A file, a folder, or the name of a data set.")],
-    columns: Annotated[
-        str | None,
-        typer.Option(metavar="H,R,T", help="Head, relation and tail column, by name or by number from 1."),
-    ] = None,
-    labels: Annotated[
-        Path | None, typer.Option(metavar="FILE", help="Labels for the names: lines of id, tab, label.")
-    ] = None,
+    data: Data,
+    columns: Columns = None,
+    labels: Labels = None,
     top: Annotated[int, typer.Option(metavar="N", min=0, help="Relations to show, largest first; 0 for all.")] = 20,
     as_json: Json = False,
 ) -> None:
     """Count a graph's entities, relations and triples, and tell what kind of relation each relation is."""
-    from eras.graph import load_graph
     from eras.graph import profile as make_profile
-    from eras.graph.layout import parse_columns
 
-    chosen = None if columns is None else parse_columns(columns)
-    with _DownloadBars() as bars:
-        graph = load_graph(source, columns=chosen, labels=labels, progress=bars)
+    graph = read_graph(data, columns, labels)
     result = make_profile(graph)
     if as_json:
         emit_json(result.to_dict())
         return
     _print_counts(result)
     _print_patterns(result, graph, top or len(graph.relations))
-    for note in result.notes:
-        console.print(f"[yellow]note[/] {escape(note)}")
+    show_notes(result.notes)
 
 
 def _print_counts(result: Profile) -> None:
@@ -130,7 +118,7 @@ def _print_counts(result: Profile) -> None:
         f"[bold]{escape(result.name)}[/]  {result.entities:,} entities, {result.relations:,} relations, "
         f"{sum(result.splits.values()):,} triples\n"
     )
-    table = _table("split", "triples", "unseen entities", "also in train")
+    table = plain_table("split", numbers=("triples", "unseen entities", "also in train"))
     for split, size in result.splits.items():
         unseen = result.unseen_entities.get(split)
         shared = result.shared_triples.get(f"train and {split}")
@@ -141,11 +129,11 @@ def _print_counts(result: Profile) -> None:
 
 
 def _print_patterns(result: Profile, graph: Graph, top: int) -> None:
-    totals = _table("\npattern", "\nrelations", "\ntriples")
+    totals = plain_table("\npattern", numbers=("\nrelations", "\ntriples"))
     for total in result.totals:
         totals.add_row(total.pattern, f"{total.relations:,}", f"{total.triples:,}")
     console.print(totals)
-    table = _table("\nrelation (training triples)", "\ntriples")
+    table = plain_table("\nrelation (training triples)", numbers=("\ntriples",))
     for column in ("pattern", "kind"):
         table.add_column(f"\n{column}", no_wrap=True)
     for column in ("symmetry", "inverse"):
@@ -161,15 +149,6 @@ def _print_patterns(result: Profile, graph: Graph, top: int) -> None:
         console.print(f"[dim]… and {len(graph.relations) - top:,} smaller relations (--top 0 shows all)[/]")
 
 
-def _table(first: str, *numbers: str) -> Table:
-    """A plain table: one column of text, then right-aligned columns of numbers."""
-    table = Table(box=None, pad_edge=False, header_style="bold")
-    table.add_column(first, overflow="fold")
-    for name in numbers:
-        table.add_column(name, justify="right", no_wrap=True)
-    return table
-
-
 def _facts(entry: Entry) -> dict[str, Any]:
     from eras.graph.download import base_address
     from eras.graph.sources import local_folder
@@ -182,26 +161,3 @@ def _facts(entry: Entry) -> dict[str, Any]:
         "read_from": place,
         "folder": None if folder is None else str(folder),
     }
-
-
-class _DownloadBars(Progress):
-    """A bar for each file being downloaded; nothing at all is shown where nothing is."""
-
-    def __init__(self) -> None:
-        columns = (TextColumn("{task.description}"), BarColumn(), DownloadColumn(), TransferSpeedColumn())
-        super().__init__(*columns, console=console)
-        self._bars: dict[str, TaskID] = {}
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        if self._bars:
-            self.stop()
-
-    def __call__(self, name: str, done: int, total: int | None) -> None:
-        if not self._bars:
-            self.start()
-        if name not in self._bars:
-            self._bars[name] = self.add_task(name)
-        self.update(self._bars[name], completed=done, total=total)

@@ -6,8 +6,9 @@ from enum import StrEnum
 from typing import Annotated
 
 import typer
+from rich.markup import escape
 
-from eras.cli.common import Json, Run, console, emit_json, show_metrics
+from eras.cli.common import Json, Run, console, emit_json, plain_table, show_metrics
 
 app = typer.Typer(rich_markup_mode="rich", add_completion=False)
 
@@ -53,13 +54,10 @@ def evaluate(
 
 
 def _show_breakdown(column: str, rows: list[dict[str, float]]) -> None:
-    from rich.table import Table
-
-    table = Table(box=None, pad_edge=False, header_style="bold")
-    table.add_column(column, overflow="fold")
-    for metric in ("ranks", "mrr", "hits@1", "hits@10"):
-        table.add_column(metric, justify="right")
+    table = plain_table(column, numbers=("ranks", "mrr", "hits@1", "hits@10"))
     for row in rows:
-        table.add_row(str(row[column]), f"{row['ranks']:,}", *(f"{row[m]:.4f}" for m in ("mrr", "hits@1", "hits@10")))
+        table.add_row(
+            escape(str(row[column])), f"{row['ranks']:,}", *(f"{row[m]:.4f}" for m in ("mrr", "hits@1", "hits@10"))
+        )
     console.print()
     console.print(table)

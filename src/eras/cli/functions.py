@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from eras.cli.common import console, emit_json
+from eras.cli.common import Json, console, emit_json, plain_table
 
 if TYPE_CHECKING:
     from eras.scoring import ScoringFunction, Structure
@@ -26,7 +26,6 @@ Spec = Annotated[
         help="A name ([bold]complex[/]), a structure ([bold]'1 2 / -2 1'[/]), or a text or JSON file.",
     ),
 ]
-Json = Annotated[bool, typer.Option("--json", help="Write JSON to standard output.")]
 
 # A structure may start with a minus, '-2 1 / 1 2', which must not be taken for an option.
 _SPEC_SETTINGS = {"ignore_unknown_options": True}
@@ -40,11 +39,7 @@ def list_functions(as_json: Json = False) -> None:
     if as_json:
         emit_json([{"name": n, "description": describe(n), **_facts(named(n))} for n in NAMES])
         return
-    from rich.table import Table
-
-    table = Table(box=None, pad_edge=False, header_style="bold")
-    for column in ("name", "blocks", "g(r) can be", "published in"):
-        table.add_column(column)
+    table = plain_table("name", "blocks", "g(r) can be", "published in")
     for name in NAMES:
         structure = named(name).structures[0]
         table.add_row(name, str(structure.blocks), ", ".join(_patterns(structure)), citation(name))

@@ -5,8 +5,9 @@ from __future__ import annotations
 from typing import Annotated, Any
 
 import typer
+from rich.markup import escape
 
-from eras.cli.common import Json, Run, console, emit_json, say
+from eras.cli.common import Json, Run, console, emit_json, plain_table, say
 
 app = typer.Typer(rich_markup_mode="rich", add_completion=False)
 
@@ -42,13 +43,8 @@ def predict(
 
 
 def _show(rows: list[dict[str, Any]]) -> None:
-    from rich.table import Table
-
-    table = Table(box=None, pad_edge=False, header_style="bold")
     parts = ("head", "relation", "tail")
-    for part in parts:
-        table.add_column(part, overflow="fold")
-    table.add_column("score", justify="right")
+    table = plain_table(*parts, numbers=("score",))
     for row in rows:
         table.add_row(*(_display(row, part) for part in parts), f"{row['score']:.4f}")
     console.print(table)
@@ -56,4 +52,4 @@ def _show(rows: list[dict[str, Any]]) -> None:
 
 def _display(row: dict[str, Any], part: str) -> str:
     name, label = row[part], row.get(f"{part}_label")
-    return str(name) if label in (None, name) else f"{label} ({name})"
+    return escape(str(name) if label in (None, name) else f"{label} ({name})")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import typer
 
-from eras.cli.common import Json, Run, say, training_bar
+from eras.cli.common import Json, Run, say
 
 app = typer.Typer(rich_markup_mode="rich", add_completion=False)
 
@@ -13,6 +13,7 @@ app = typer.Typer(rich_markup_mode="rich", add_completion=False)
 def resume(run: Run, as_json: Json = False) -> None:
     """Go on with a run that was stopped or killed; it ends with the same bits as an undisturbed one."""
     from eras import api
+    from eras.cli.progress import training_bar
     from eras.cli.train import show_result
     from eras.store.directory import read_manifest
 

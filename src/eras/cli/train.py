@@ -9,17 +9,9 @@ from pathlib import Path
 from typing import Annotated, Any
 
 import typer
+from rich.markup import escape
 
-from eras.cli.common import (
-    Columns,
-    Json,
-    Labels,
-    emit_json,
-    load_graph_or_explain,
-    say,
-    show_metrics,
-    training_bar,
-)
+from eras.cli.common import Columns, Data, Json, Labels, emit_json, read_graph, say, show_metrics, show_notes
 from eras.training.config import TrainConfig, read_settings
 
 app = typer.Typer(rich_markup_mode="rich", add_completion=False)
@@ -41,9 +33,7 @@ def _setting_options() -> list[inspect.Parameter]:
 
 
 def train(
-    data: Annotated[
-        str, typer.Argument(metavar="DATA", help="A file or folder of triples, or the name of a data set.")
-    ],
+    data: Data,
     function: Annotated[
         str, typer.Option("--function", "-f", help="A name, a structure such as '1 2 / -2 1', or a file.")
     ] = "complex",
@@ -65,6 +55,7 @@ def train(
     saves; [bold]eras resume RUN[/] goes on, also after a kill, to the same result.
     """
     from eras import api
+    from eras.cli.progress import training_bar
     from eras.scoring import load_function
     from eras.training import recommend
 
@@ -72,11 +63,14 @@ def train(
     given |= {name: value for name, value in settings.items() if value is not None}
     scoring = load_function(function)
     TrainConfig().updated(**given)
-    graph = load_graph_or_explain(data, columns=columns, labels=labels, seed=given.get("seed", 0))
+    graph = read_graph(data, columns, labels, seed=given.get("seed", 0))
     chosen = recommend(graph.training_view(), scoring.blocks).updated(**given)
     folder = out or Path("runs") / f"{graph.name}-{scoring.name or 'function'}"
-    for sentence in [s for structure in scoring.structures for s in structure.degeneracies()]:
-        say(f"[yellow]note:[/] {sentence}")
+    say(
+        f"[bold]{escape(graph.name)}[/]: {len(graph.entities):,} entities, {len(graph.relations):,} relations, "
+        f"{len(graph.train):,} / {len(graph.valid):,} / {len(graph.test):,} triples"
+    )
+    show_notes([*graph.notes, *(s for structure in scoring.structures for s in structure.degeneracies())])
     say(_settings_line(chosen, given))
     with training_bar(folder) as on_step:
         model = api.train(

@@ -21,12 +21,10 @@ from pathlib import Path
 from typing import Any
 
 import torch
-from safetensors import SafetensorError
-from safetensors.torch import load_file, save_file
 
 from eras._version import __version__
 from eras.errors import DamagedError, ErasError, FailureError, OutputError
-from eras.files import read_json, replacing, write_json, write_text
+from eras.files import read_json, read_tensors, write_json, write_tensors, write_text
 from eras.graph import Graph, read_graph, write_graph
 from eras.models import BlockBilinear
 from eras.scoring import ScoringFunction
@@ -81,9 +79,7 @@ def start(folder: Path, graph: Graph, function: ScoringFunction, config: TrainCo
 
 def write_model(folder: Path, model: BlockBilinear, metrics: dict[str, Any], card: str) -> None:
     """Turn a run that has ended into a model: weights, metrics and card; the manifest says so last."""
-    plain = {name: table.detach().cpu().contiguous() for name, table in model.tables.items()}
-    with replacing(folder / "weights.safetensors") as temporary:
-        save_file(plain, temporary, metadata={"format": str(FORMAT)})
+    write_tensors(folder / "weights.safetensors", model.tables, {"format": str(FORMAT)})
     write_json(folder / "metrics.json", metrics)
     write_text(folder / "README.md", card)
     write_json(folder / "manifest.json", {**read_manifest(folder), "status": "finished"})
@@ -134,10 +130,7 @@ def read_model(folder: Path) -> tuple[BlockBilinear, Graph, TrainConfig]:
         config.dim,
         reciprocal=config.reciprocal,
     )
-    try:
-        tensors = load_file(weights)
-    except (OSError, SafetensorError) as error:
-        raise DamagedError(f"{weights} cannot be read ({error}): the model is damaged") from error
+    tensors, _ = read_tensors(weights)
     for name, table in model.tables.items():
         if name not in tensors or tensors[name].shape != table.shape:
             found = tuple(tensors[name].shape) if name in tensors else "nothing"

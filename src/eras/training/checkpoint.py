@@ -1,18 +1,17 @@
-"""Checkpoints: one safetensors file, written beside, synced and renamed, with the place in the run in its header."""
+"""Checkpoints: one file, written beside, synced and renamed, with the place in the run in its header."""
 
 from __future__ import annotations
 
 import json
+from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
 import torch
-from safetensors import SafetensorError, safe_open
-from safetensors.torch import save_file
 from torch import Tensor
 
 from eras.errors import DamagedError
-from eras.files import replacing
+from eras.files import read_tensors, write_tensors
 
 
 @dataclass
@@ -31,16 +30,13 @@ class Progress:
     finished: bool = False
 
 
-def save_checkpoint(path: Path, tensors: dict[str, Tensor], progress: Progress) -> None:
-    plain = {name: tensor.detach().cpu().contiguous() for name, tensor in tensors.items()}
-    with replacing(path) as temporary:
-        save_file(plain, temporary, metadata={"progress": json.dumps(asdict(progress))})
+def save_checkpoint(path: Path, tensors: Mapping[str, Tensor], progress: Progress) -> None:
+    write_tensors(path, tensors, {"progress": json.dumps(asdict(progress))})
 
 
 def load_checkpoint(path: Path, device: torch.device) -> tuple[dict[str, Tensor], Progress]:
+    tensors, metadata = read_tensors(path, str(device))
     try:
-        with safe_open(path, framework="pt", device=str(device)) as stream:
-            progress = Progress(**json.loads(stream.metadata()["progress"]))
-            return {name: stream.get_tensor(name) for name in stream.keys()}, progress  # noqa: SIM118
-    except (OSError, SafetensorError, KeyError, TypeError, ValueError) as error:
-        raise DamagedError(f"the checkpoint {path} cannot be read ({error})") from error
+        return tensors, Progress(**json.loads(metadata["progress"]))
+    except (KeyError, TypeError, ValueError) as error:
+        raise DamagedError(f"{path} does not say where the run was: it is no checkpoint of this eras") from error

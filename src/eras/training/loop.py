@@ -132,7 +132,7 @@ class Trainer:
             p.stale = 0 if mrr > p.best_mrr else p.stale + 1
             if mrr > p.best_mrr:
                 p.best_mrr, p.best_epoch = mrr, p.epoch
-                save_checkpoint(self._best, dict(self.model.tables), p)
+                save_checkpoint(self._best, self.model.tables, p)
         self.journal.write(
             "epoch",
             epoch=p.epoch + 1,
