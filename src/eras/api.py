@@ -117,6 +117,7 @@ def _run(folder: Path, graph: Graph, function: ScoringFunction, config: TrainCon
         },
         **{split: model.evaluate(split).to_json() for split in ("valid", "test") if len(graph.split(split))},
     }
+    bilinear.to("cpu")
     card = model_card(graph, function, config, model.metrics, read_manifest(folder))
     write_model(folder, bilinear, model.metrics, card)
     return model

@@ -160,3 +160,10 @@ def test_an_output_folder_is_not_overwritten_unasked(copy: Path, tmp_path: Path)
     assert (precious / "thesis.tex").exists()
     eras.train(graph, "distmult", out=copy, overwrite=True, dim=8, epochs=1, threads=1)
     assert eras.Model.load(copy).function.name == "distmult"
+
+
+def test_a_graph_without_test_triples_trains(tmp_path: Path) -> None:
+    graph = eras.load_graph(FRAME, holdout=(0.1, 0.0))
+    assert len(graph.test) == 0
+    eras.train(graph, "distmult", out=tmp_path / "run", dim=8, epochs=1, threads=1)
+    assert set(eras.Model.load(tmp_path / "run").metrics) == {"training", "valid"}

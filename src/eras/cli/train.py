@@ -87,8 +87,7 @@ def train(
 
 def show_result(model: Any, as_json: bool) -> None:
     """What `train` and `resume` print at the end."""
-    test = model.metrics["test"]
-    show_metrics(model.metrics["valid"], test)
+    show_metrics(*(model.metrics[split] for split in ("valid", "test") if split in model.metrics))
     say(f"Model and card are in [bold]{model.folder}[/]. Next: eras predict {model.folder} --head … --relation …")
     if as_json:
         emit_json({"folder": str(model.folder), "function": model.function.name, **model.metrics})

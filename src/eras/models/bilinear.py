@@ -87,6 +87,9 @@ class BlockBilinear:
     def tables(self) -> dict[str, Tensor]:
         return {"entities": self.entities, "relations": self.relations}
 
+    def to(self, device: str) -> None:
+        self.entities, self.relations = self.entities.to(device), self.relations.to(device)
+
     def initialise(self, seed: int, init: Literal["normal", "xavier"], scale: float) -> None:
         generator = torch.Generator().manual_seed(seed)
         for table in self.tables.values():

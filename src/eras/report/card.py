@@ -26,7 +26,7 @@ def model_card(
         _figures(metrics),
         "Filtered by train, validation and test; both sides; all entities as candidates; ties at the middle of "
         "their range. The epoch was chosen on validation triples alone.",
-        _patterns(metrics["test"]["by"]["pattern"]),
+        *([_patterns(metrics["test"]["by"]["pattern"])] if "test" in metrics else []),
         "## Scoring function",
         "![The blocks of the scoring function](function.svg)",
         "## Graph",
@@ -50,7 +50,8 @@ def model_card(
 def _figures(metrics: dict[str, Any]) -> str:
     rows = ["| split | " + " | ".join(METRICS) + " |", "|---|" + "---:|" * len(METRICS)]
     for split in ("valid", "test"):
-        rows.append(f"| {split} | " + " | ".join(_number(m, metrics[split][m]) for m in METRICS) + " |")
+        if split in metrics:
+            rows.append(f"| {split} | " + " | ".join(_number(m, metrics[split][m]) for m in METRICS) + " |")
     return "\n".join(rows)
 
 

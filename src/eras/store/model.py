@@ -18,7 +18,7 @@ from eras.graph import Graph, Vocabulary
 from eras.graph.queries import HEAD, TAIL, Queries
 from eras.models import BlockBilinear
 from eras.scoring import ScoringFunction
-from eras.store.directory import read_manifest, read_model
+from eras.store.directory import read_model
 from eras.training.config import TrainConfig
 
 Names = str | Sequence[str]
@@ -59,10 +59,6 @@ class Model:
     @property
     def function(self) -> ScoringFunction:
         return self.bilinear.function
-
-    @property
-    def manifest(self) -> dict[str, Any]:
-        return read_manifest(self.folder) if self.folder else {}
 
     def evaluate(self, split: Literal["valid", "test"] = "test", **options: Any) -> Evaluation:
         """Filtered ranks of a split, with metrics and breakdowns."""
@@ -151,11 +147,10 @@ class Model:
     ) -> tuple[Ids, Ids, npt.NDArray[np.float32]]:
         scores = self.bilinear.relation_scores(head, tail)
         if exclude_known:
-            for relation in range(scores.shape[1]):
-                asked = np.full(len(head), relation)
-                known = self.known.answers_of(self.known.find(head, asked, np.zeros_like(head)))
-                hit = known.row[known.entity == tail[known.row]]
-                scores[torch.from_numpy(hit), relation] = -torch.inf
+            questions, relations = np.divmod(np.arange(scores.numel()), scores.shape[1])
+            known = self.known.answers_of(self.known.find(head[questions], relations, np.zeros_like(relations)))
+            facts = known.row[known.entity == tail[questions[known.row]]]
+            scores.view(-1)[torch.from_numpy(facts)] = -torch.inf
         return _top(scores, k)
 
     @property

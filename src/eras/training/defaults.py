@@ -1,11 +1,45 @@
-"""Settings for a graph nobody has seen, from its size and its shape."""
+"""Settings for a graph nobody has seen, from its size and its shape.
+
+Chosen on validation MRR of WN18RR, FB15k-237, UMLS, Kinship and Nations, and in line with the published recipes of
+ComplEx-N3: what varies between graphs is how much work an epoch is and how often an entity is seen.
+"""
 
 from __future__ import annotations
 
 from eras.graph import TrainingView
+from eras.graph.queries import Queries
 from eras.training.config import TrainConfig
+
+EPOCH_WORK = 2e13
+"""Floating-point operations of one epoch above which the dimension is halved; a few minutes on two cores."""
+
+TOTAL_WORK = 3e14
+"""Operations of a whole run that bound the number of epochs; under an hour on two cores."""
 
 
 def recommend(view: TrainingView, blocks: int) -> TrainConfig:
-    dim = 256 - 256 % blocks
-    return TrainConfig(dim=dim)
+    """Settings for the graph; `dim` is a multiple of `blocks`."""
+    n_queries = len(Queries.of(view.train, len(view.entities), len(view.relations)))
+    work = 6.0 * n_queries * len(view.entities)  # of an epoch, for each unit of dim: three products
+    dim = next((d for d in (256, 128) if work * d <= EPOCH_WORK), 64)
+    dim = max(blocks, dim - dim % blocks)
+    epochs = int(min(100, max(10, TOTAL_WORK / (work * dim))))
+    return TrainConfig(
+        dim=dim,
+        epochs=epochs,
+        batch_size=_batch_size(n_queries),
+        reg_weight=_reg_weight(2 * len(view.train) / len(view.entities)),
+        validate_every=max(1, epochs // 20),
+    )
+
+
+def _batch_size(n_queries: int) -> int:
+    """Small graphs need small batches to get enough steps."""
+    return next((size for size in (64, 128) if n_queries <= 100 * size), 256)
+
+
+def _reg_weight(degree: float) -> float:
+    """An entity that is seen rarely needs more of a penalty; `degree` is the mean number of training triples of one."""
+    if degree < 6:
+        return 0.1
+    return 0.05 if degree < 50 else 0.01
