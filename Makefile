@@ -47,7 +47,7 @@ bench: .venv/.core
 
 docs: .venv/bin/python
 	$(PIP) -e '.[docs]'
-	.venv/bin/mkdocs build --strict
+	NO_MKDOCS_2_WARNING=1 .venv/bin/mkdocs build --strict
 
 clean:
 	rm -rf .venv site demo-run build dist

@@ -20,7 +20,7 @@ from eras.training.objective import ScoreBuffer
 from eras.training.optimiser import Optimiser
 from eras.training.step import Gradients, loss_and_gradients
 
-CONFIG = TrainConfig(dim=256, batch_size=512, regulariser="n3", reg_weight=0.05, optimizer="adagrad")
+CONFIG = TrainConfig(dim=256, batch_size=512, regulariser="n3", reg_weight=0.05, optimiser="adagrad")
 
 
 def main(function: str = "complex", config: TrainConfig = CONFIG) -> float:

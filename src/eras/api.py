@@ -49,7 +49,8 @@ def train(
     """
     graph = graph if isinstance(graph, Graph) else load_graph(graph)
     function = _function(function)
-    base = config or recommend(graph.training_view(), function.blocks)
+    TrainConfig().updated(**settings)
+    base = config or recommend(graph.training_view(), function.blocks, **settings)
     config = _resolved(base.updated(**settings))
     _check(graph, function, config)
     if out is None:

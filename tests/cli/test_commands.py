@@ -69,8 +69,8 @@ def test_a_structure_of_ones_own_from_a_file_and_settings_from_toml(tmp_path: Pa
 @pytest.mark.parametrize(
     "extra",
     [
-        ("--optimizer", "adam", "--lr", "0.01", "--regulariser", "dura", "--lr-decay", "0.9"),
-        ("--optimizer", "sgd", "--regulariser", "f2", "--no-reciprocal", "--relation-weight", "0.5"),
+        ("--optimiser", "adam", "--lr", "0.01", "--regulariser", "dura", "--lr-decay", "0.9"),
+        ("--optimiser", "sgd", "--regulariser", "f2", "--no-reciprocal", "--relation-weight", "0.5"),
         ("--unit-ball", "--init", "xavier", "--regulariser", "none", "--function", "autosf-wn18rr"),
     ],
 )
@@ -117,7 +117,7 @@ def test_divergence_stops_names_the_setting_and_keeps_the_last_good_checkpoint(t
         *(
             "train",
             "umls",
-            "--optimizer",
+            "--optimiser",
             "sgd",
             "--lr",
             "1e30",

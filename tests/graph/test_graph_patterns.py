@@ -77,7 +77,9 @@ def test_profile_counts(triples: list[tuple[str, str, str]]) -> None:
     known = {name for h, _, t in frames["train"] for name in (h, t)}
     used = {name for h, _, t in frames["test"] for name in (h, t)}
     assert result["unseen_entities"]["test"] == len(used - known)
-    assert sum(total["triples"] for total in result["totals"]) == 50
+    pairs = {(h, t) for h, _, t in frames["train"]}
+    assert result["mirrored_triples"]["test"] == sum((t, h) in pairs for h, _, t in frames["test"] if h != t)
+    assert sum(total["triples"] for total in result["totals"]) == len({*map(tuple, sum(frames.values(), []))})
     sizes = [row["triples"] for row in result["patterns"]]
     assert sizes == sorted(sizes, reverse=True)
     assert {row["relation"] for row in result["patterns"]} == set(graph.relations.names)

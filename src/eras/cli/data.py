@@ -9,7 +9,20 @@ import typer
 from rich.markup import escape
 from rich.table import Table
 
-from eras.cli.common import Columns, Data, Json, Labels, console, emit_json, plain_table, read_graph, show_notes
+from eras.cli.common import (
+    Columns,
+    Data,
+    Holdout,
+    Json,
+    Labels,
+    SplitSeed,
+    console,
+    emit_json,
+    examples,
+    plain_table,
+    read_graph,
+    show_notes,
+)
 
 if TYPE_CHECKING:
     from eras.graph import Graph, Profile
@@ -18,7 +31,7 @@ if TYPE_CHECKING:
 app = typer.Typer(
     no_args_is_help=True,
     add_completion=False,
-    rich_markup_mode="rich",
+    rich_markup_mode=None,
     help="List, show, fetch and profile knowledge graphs.",
 )
 
@@ -26,7 +39,7 @@ Name = Annotated[str, typer.Argument(metavar="NAME", help="A data set; case, - a
 Names = Annotated[list[str], typer.Argument(metavar="NAME…", help="Data sets; case, - and _ do not matter.")]
 
 
-@app.command("list", epilog="Example: [bold]eras data list[/]")
+@app.command("list", epilog=examples("eras data list", "eras data list --json"))
 def list_graphs(as_json: Json = False) -> None:
     """List the graphs that are known by name, with their sizes and where each would be read from."""
     from eras.graph.catalogue import catalogue
@@ -44,7 +57,7 @@ def list_graphs(as_json: Json = False) -> None:
     console.print(table)
 
 
-@app.command(epilog="Examples: [bold]eras data show wn18rr[/] · [bold]eras data show FB15k-237 --json[/]")
+@app.command(epilog=examples("eras data show wn18rr", "eras data show FB15k-237 --json"))
 def show(name: Name, as_json: Json = False) -> None:
     """Show what a graph is, its licence and citation, where it comes from and where it is kept."""
     from eras.graph.sources import known_entry
@@ -67,7 +80,7 @@ def show(name: Name, as_json: Json = False) -> None:
     console.print(grid)
 
 
-@app.command(epilog="Examples: [bold]eras data fetch wn18rr fb15k237[/] · [bold]eras data fetch yago3-10 --json[/]")
+@app.command(epilog=examples("eras data fetch wn18rr fb15k237", "eras data fetch yago3-10 --json"))
 def fetch(names: Names, as_json: Json = False) -> None:
     """Download graphs into the cache, unless they are at hand; a broken download goes on where it stopped."""
     from eras.cli.progress import DownloadBars
@@ -89,21 +102,25 @@ def fetch(names: Names, as_json: Json = False) -> None:
 
 
 @app.command(
-    epilog="Examples: [bold]eras data profile umls[/] · "
-    "[bold]eras data profile facts.csv --columns 1,3,2[/] · "
-    "[bold]eras data profile facts.tsv.gz --labels names.tsv --json[/]"
+    epilog=examples(
+        "eras data profile umls",
+        "eras data profile facts.csv --columns 1,3,2",
+        "eras data profile facts.tsv.gz --labels names.tsv --json",
+    )
 )
 def profile(
     data: Data,
     columns: Columns = None,
     labels: Labels = None,
+    holdout: Holdout = "0.1,0.1",
+    split_seed: SplitSeed = 0,
     top: Annotated[int, typer.Option(metavar="N", min=0, help="Relations to show, largest first; 0 for all.")] = 20,
     as_json: Json = False,
 ) -> None:
     """Count a graph's entities, relations and triples, and tell what kind of relation each relation is."""
     from eras.graph import profile as make_profile
 
-    graph = read_graph(data, columns, labels)
+    graph = read_graph(data, columns, labels, holdout, split_seed)
     result = make_profile(graph)
     if as_json:
         emit_json(result.to_dict())
@@ -118,11 +135,12 @@ def _print_counts(result: Profile) -> None:
         f"[bold]{escape(result.name)}[/]  {result.entities:,} entities, {result.relations:,} relations, "
         f"{sum(result.splits.values()):,} triples\n"
     )
-    table = plain_table("split", numbers=("triples", "unseen entities", "also in train"))
+    table = plain_table("split", numbers=("triples", "unseen entities", "also in train", "mirrored in train"))
     for split, size in result.splits.items():
         unseen = result.unseen_entities.get(split)
         shared = result.shared_triples.get(f"train and {split}")
-        table.add_row(split, f"{size:,}", *("" if n is None else f"{n:,}" for n in (unseen, shared)))
+        mirrored = result.mirrored_triples.get(split)
+        table.add_row(split, f"{size:,}", *("" if n is None else f"{n:,}" for n in (unseen, shared, mirrored)))
     console.print(table)
     if between := result.shared_triples["valid and test"]:
         console.print(f"{between:,} triples stand in both valid and test")
@@ -133,7 +151,7 @@ def _print_patterns(result: Profile, graph: Graph, top: int) -> None:
     for total in result.totals:
         totals.add_row(total.pattern, f"{total.relations:,}", f"{total.triples:,}")
     console.print(totals)
-    table = plain_table("\nrelation (training triples)", numbers=("\ntriples",))
+    table = plain_table("\nrelation", numbers=("\ntriples",))
     for column in ("pattern", "kind"):
         table.add_column(f"\n{column}", no_wrap=True)
     for column in ("symmetry", "inverse"):

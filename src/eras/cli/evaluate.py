@@ -8,9 +8,9 @@ from typing import Annotated
 import typer
 from rich.markup import escape
 
-from eras.cli.common import Json, Run, console, emit_json, plain_table, show_metrics
+from eras.cli.common import Json, Run, console, emit_json, examples, plain_table, show_metrics
 
-app = typer.Typer(rich_markup_mode="rich", add_completion=False)
+app = typer.Typer(rich_markup_mode=None, add_completion=False)
 
 
 class Split(StrEnum):
@@ -27,8 +27,11 @@ class By(StrEnum):
 
 
 @app.command(
-    epilog="Examples: [bold]eras evaluate runs/umls[/] · [bold]eras evaluate runs/umls --by relation[/] · "
-    "[bold]eras evaluate runs/umls --split valid --json[/]"
+    epilog=examples(
+        "eras evaluate runs/umls",
+        "eras evaluate runs/umls --by relation",
+        "eras evaluate runs/umls --split valid --json",
+    )
 )
 def evaluate(
     run: Run,
@@ -36,10 +39,7 @@ def evaluate(
     by: Annotated[list[By] | None, typer.Option("--by", help="Break the metrics down; may be repeated.")] = None,
     as_json: Json = False,
 ) -> None:
-    """Rank every triple of a split on both sides among all entities, filtered by all known facts.
-
-    Ties count with the middle of their range; the JSON holds the optimistic and pessimistic figures too.
-    """
+    """Rank every triple of a split on both sides among all entities, filtered by all known facts; ties count half."""
     from eras.store import Model
 
     model = Model.load(run)
@@ -50,7 +50,11 @@ def evaluate(
         return
     show_metrics({"split": split.value, **result.metrics})
     for column in by or [By.side, By.pattern]:
-        _show_breakdown(column.value, result.by(column.value))
+        rows = result.by(column.value)
+        if column is By.relation:
+            relations = model.graph.relations
+            rows = [{**row, "relation": relations.label(relations.id(row["relation"]))} for row in rows]
+        _show_breakdown(column.value, rows)
 
 
 def _show_breakdown(column: str, rows: list[dict[str, float]]) -> None:

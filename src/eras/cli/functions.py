@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from eras.cli.common import Json, console, emit_json, plain_table
+from eras.cli.common import Json, console, emit_json, examples, plain_table
 
 if TYPE_CHECKING:
     from eras.scoring import ScoringFunction, Structure
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 app = typer.Typer(
     no_args_is_help=True,
     add_completion=False,
-    rich_markup_mode="rich",
+    rich_markup_mode=None,
     help="List, show and draw scoring functions.",
 )
 
@@ -23,7 +23,7 @@ Spec = Annotated[
     str,
     typer.Argument(
         metavar="SPEC",
-        help="A name ([bold]complex[/]), a structure ([bold]'1 2 / -2 1'[/]), or a text or JSON file.",
+        help="A name (complex), a structure ('1 2 / -2 1'), or a text or JSON file.",
     ),
 ]
 
@@ -31,7 +31,7 @@ Spec = Annotated[
 _SPEC_SETTINGS = {"ignore_unknown_options": True}
 
 
-@app.command("list", epilog="Example: [bold]eras functions list[/]")
+@app.command("list", epilog=examples("eras functions list"))
 def list_functions(as_json: Json = False) -> None:
     """List the functions that are known by name, with the relation patterns each can model."""
     from eras.scoring import NAMES, citation, describe, named
@@ -48,8 +48,9 @@ def list_functions(as_json: Json = False) -> None:
 
 @app.command(
     context_settings=_SPEC_SETTINGS,
-    epilog="Examples: [bold]eras functions show complex[/] · [bold]eras functions show '1 2 / -2 1'[/] · "
-    "[bold]eras functions show best.json --json[/]",
+    epilog=examples(
+        "eras functions show complex", "eras functions show '1 2 / -2 1'", "eras functions show best.json --json"
+    ),
 )
 def show(spec: Spec, as_json: Json = False) -> None:
     """Show a function's matrix, its formula, what it can model, and its canonical form."""
@@ -72,7 +73,7 @@ def show(spec: Spec, as_json: Json = False) -> None:
 
 @app.command(
     context_settings=_SPEC_SETTINGS,
-    epilog="Example: [bold]eras functions draw autosf-wn18 --out wn18.svg[/]",
+    epilog=examples("eras functions draw autosf-wn18 --out wn18.svg"),
 )
 def draw(
     spec: Spec,

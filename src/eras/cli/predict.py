@@ -7,15 +7,17 @@ from typing import Annotated, Any
 import typer
 from rich.markup import escape
 
-from eras.cli.common import Json, Run, console, emit_json, plain_table, say
+from eras.cli.common import Json, Run, console, emit_json, examples, plain_table, say
 
-app = typer.Typer(rich_markup_mode="rich", add_completion=False)
+app = typer.Typer(rich_markup_mode=None, add_completion=False)
 
 
 @app.command(
-    epilog="Examples: [bold]eras predict runs/umls --head virus --relation causes -k 5[/] · "
-    "[bold]eras predict runs/umls --relation causes --tail neoplastic_process --json[/] · "
-    "[bold]eras predict runs/umls --head virus --tail disease_or_syndrome[/]"
+    epilog=examples(
+        "eras predict runs/umls --head virus --relation causes -k 5",
+        "eras predict runs/umls --relation causes --tail neoplastic_process --json",
+        "eras predict runs/umls --head virus --tail disease_or_syndrome",
+    )
 )
 def predict(
     run: Run,
@@ -36,6 +38,8 @@ def predict(
     if as_json:
         emit_json(rows)
         return
+    if relation is None and not model.config.relation_weight:
+        say("[yellow]note:[/] this model was not trained to rank relations; eras train --relation-weight 0.5 does that")
     if not rows:
         say("The graph holds every possible completion already; --include-known shows them.")
         return

@@ -2,34 +2,49 @@
 
 from __future__ import annotations
 
+import hashlib
 import inspect
 import shlex
 import sys
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, Literal, get_args, get_origin
 
 import typer
 from rich.markup import escape
 
-from eras.cli.common import Columns, Data, Json, Labels, emit_json, read_graph, say, show_metrics, show_notes
+from eras.cli.common import (
+    Columns,
+    Data,
+    Holdout,
+    Json,
+    Labels,
+    SplitSeed,
+    emit_json,
+    examples,
+    read_graph,
+    say,
+    show_metrics,
+    show_notes,
+)
 from eras.training.config import TrainConfig, read_settings
 
-app = typer.Typer(rich_markup_mode="rich", add_completion=False)
+if TYPE_CHECKING:
+    from eras.graph import Graph
+    from eras.scoring import ScoringFunction
+    from eras.store import Model
 
+app = typer.Typer(rich_markup_mode=None, add_completion=False)
 
-def _setting_options() -> list[inspect.Parameter]:
-    """One option for each field of `TrainConfig`; None means: not given."""
-    options = []
-    for name, field in TrainConfig.model_fields.items():
-        flag = name.replace("_", "-")
-        kind: Any = field.annotation
-        names = [f"--{flag}/--no-{flag}"] if kind is bool else [f"--{flag}"]
-        if kind not in (bool, int, float):
-            kind = str
-        option = typer.Option(*names, help=field.description, rich_help_panel="Settings", show_default=False)
-        annotation = Annotated[kind | None, option]
-        options.append(inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=None, annotation=annotation))
-    return options
+HELP = (
+    "Train a scoring function on a graph; the run folder becomes a model directory.\n\n"
+    "Settings that are not given are chosen from the graph's size and shape, and printed. Ctrl-C ends after the step "
+    "at hand and saves; `eras resume RUN` goes on, also after a kill, to the same result."
+)
+EXAMPLES = examples(
+    "eras train umls --function complex --out runs/umls",
+    "eras train triples.tsv.gz --columns subject,predicate,object --labels names.tsv",
+    "eras train fb15k237 -f my-structure.txt --dim 512 --regulariser dura",
+)
 
 
 def train(
@@ -46,32 +61,28 @@ def train(
     ] = None,
     columns: Columns = None,
     labels: Labels = None,
+    holdout: Holdout = "0.1,0.1",
+    split_seed: SplitSeed = 0,
     as_json: Json = False,
     **settings: Any,
 ) -> None:
-    """Train a scoring function on a graph; the run folder becomes a model directory.
-
-    Settings that are not given are chosen from the graph's size and printed. Ctrl-C ends after the step at hand and
-    saves; [bold]eras resume RUN[/] goes on, also after a kill, to the same result.
-    """
     from eras import api
     from eras.cli.progress import training_bar
     from eras.scoring import load_function
+    from eras.store.directory import refuse_taken
     from eras.training import recommend
 
     given = read_settings(config) if config else {}
     given |= {name: value for name, value in settings.items() if value is not None}
-    scoring = load_function(function)
     TrainConfig().updated(**given)
-    graph = read_graph(data, columns, labels, seed=given.get("seed", 0))
-    chosen = recommend(graph.training_view(), scoring.blocks).updated(**given)
-    folder = out or Path("runs") / f"{graph.name}-{scoring.name or 'function'}"
-    say(
-        f"[bold]{escape(graph.name)}[/]: {len(graph.entities):,} entities, {len(graph.relations):,} relations, "
-        f"{len(graph.train):,} / {len(graph.valid):,} / {len(graph.test):,} triples"
-    )
-    show_notes([*graph.notes, *(s for structure in scoring.structures for s in structure.degeneracies())])
-    say(_settings_line(chosen, given))
+    scoring = load_function(function)
+    if out:
+        refuse_taken(out, overwrite)
+    graph = read_graph(data, columns, labels, holdout, split_seed)
+    folder = out or Path("runs") / f"{graph.name}-{_short_name(scoring)}"
+    refuse_taken(folder, overwrite)
+    chosen = recommend(graph.training_view(), scoring.blocks, **given)
+    _introduce(graph, scoring, chosen, given)
     with training_bar(folder) as on_step:
         model = api.train(
             graph,
@@ -85,22 +96,49 @@ def train(
     show_result(model, as_json)
 
 
-def show_result(model: Any, as_json: bool) -> None:
+def show_result(model: Model, as_json: bool) -> None:
     """What `train` and `resume` print at the end."""
+    training = model.metrics["training"]
+    early = "" if training["epochs"] == model.config.epochs else ", where validation had long been no better"
+    say(
+        f"Kept epoch {training['best_epoch']}, the best on validation; stopped after epoch {training['epochs']}{early}."
+    )
     show_metrics(*(model.metrics[split] for split in ("valid", "test") if split in model.metrics))
-    say(f"Model and card are in [bold]{model.folder}[/]. Next: eras predict {model.folder} --head … --relation …")
+    folder = escape(str(model.folder))
+    say(f"Model and card are in [bold]{folder}[/]. Next: eras predict {folder} --head … --relation …")
     if as_json:
         emit_json({"folder": str(model.folder), "function": model.function.name, **model.metrics})
 
 
-def _settings_line(chosen: TrainConfig, given: dict[str, Any]) -> str:
-    shown = ("dim", "epochs", "batch_size", "optimizer", "lr", "regulariser", "reg_weight", "reciprocal")
+def _introduce(graph: Graph, function: ScoringFunction, chosen: TrainConfig, given: dict[str, Any]) -> None:
+    """Say what is about to be trained, on what, with which settings, and what looks odd about it."""
+    say(
+        f"[bold]{escape(graph.name)}[/]: {len(graph.entities):,} entities, {len(graph.relations):,} relations, "
+        f"{len(graph.train):,} / {len(graph.valid):,} / {len(graph.test):,} triples"
+    )
+    strangers = sorted(set(function.groups) - set(graph.relations.names))
+    show_notes(
+        [
+            *graph.notes,
+            *(sentence for structure in function.structures for sentence in structure.degeneracies()),
+            *([f"the grouping names relations that the graph lacks: {', '.join(strangers[:5])}"] if strangers else []),
+        ]
+    )
+    shown = ("dim", "epochs", "batch_size", "optimiser", "lr", "regulariser", "reg_weight", "validate_every")
     names = [*shown, *(name for name in given if name not in shown)]
     parts = [f"{name} [bold]{getattr(chosen, name)}[/]" + ("" if name in given else "*") for name in names]
-    return "Settings (* chosen for this graph): " + ", ".join(parts)
+    say("Settings (* chosen for this graph): " + ", ".join(parts))
+
+
+def _short_name(function: ScoringFunction) -> str:
+    if function.name:
+        return function.name
+    cells = repr([structure.cells for structure in function.structures])
+    return f"{function.blocks}-blocks-{hashlib.sha256(cells.encode()).hexdigest()[:6]}"
 
 
 def _with_setting_options(command: Any) -> Any:
+    """Replace `**settings` by one option for each field of `TrainConfig`, so that each is explained in one place."""
     own = [p for p in inspect.signature(command, eval_str=True).parameters.values() if p.name != "settings"]
     options = [p.replace(kind=inspect.Parameter.KEYWORD_ONLY) for p in own[1:]]
     command.__signature__ = inspect.Signature([own[0], *options, *_setting_options()])
@@ -108,8 +146,22 @@ def _with_setting_options(command: Any) -> Any:
     return command
 
 
-app.command(
-    epilog="Examples: [bold]eras train umls --function complex --out runs/umls[/] · "
-    "[bold]eras train triples.tsv.gz --columns subject,predicate,object --labels names.tsv[/] · "
-    "[bold]eras train fb15k237 -f my-structure.txt --dim 512 --epochs 100 --regulariser dura[/]"
-)(_with_setting_options(train))
+def _setting_options() -> list[inspect.Parameter]:
+    options = []
+    for name, field in TrainConfig.model_fields.items():
+        flag, kind, metavar = name.replace("_", "-"), field.annotation, None
+        if get_origin(kind) is Literal:
+            kind, metavar = str, "[" + "|".join(get_args(kind)) + "]"
+        option = typer.Option(
+            f"--{flag}/--no-{flag}" if kind is bool else f"--{flag}",
+            help=field.description,
+            metavar=metavar,
+            rich_help_panel="Settings",
+            show_default=False,
+        )
+        annotation = Annotated[kind | None, option]  # type: ignore[valid-type]
+        options.append(inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=None, annotation=annotation))
+    return options
+
+
+app.command(help=HELP, epilog=EXAMPLES)(_with_setting_options(train))

@@ -10,7 +10,7 @@ from typing import Any, Literal
 import numpy as np
 import polars as pl
 
-from eras.errors import DataError
+from eras.errors import DataError, UnknownNameError
 from eras.evaluation.metrics import TIES, breakdown, metrics
 from eras.evaluation.ranking import Ranker, rank
 from eras.graph import Graph, TrainingView, relation_patterns
@@ -29,7 +29,7 @@ def validator(view: TrainingView, memory_mb: int) -> Callable[[Ranker], float]:
     return lambda model: metrics(rank(model, asked, known, memory_mb=memory_mb))["mrr"]
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Evaluation:
     """A split's ranks: one row for each triple and side, with what the breakdowns need."""
 
@@ -40,7 +40,14 @@ class Evaluation:
     def metrics(self) -> dict[str, float]:
         return metrics(self.table)
 
+    def __repr__(self) -> str:
+        figures = ", ".join(f"{name} {value:.4g}" for name, value in self.metrics.items())
+        return f"<Evaluation of {self.split}: {figures}>"
+
     def by(self, column: str) -> list[dict[str, Any]]:
+        """The metrics for each side, pattern, cardinality, frequency or relation."""
+        if column not in BREAKDOWNS:
+            raise UnknownNameError("breakdown", column, BREAKDOWNS)
         return breakdown(self.table, column)
 
     def to_json(self) -> dict[str, Any]:
@@ -62,18 +69,20 @@ def evaluate(
     on_progress: Callable[[int, int], None] | None = None,
 ) -> Evaluation:
     """Rank both sides of every triple of a split among all entities, filtered by train, validation and test."""
+    if split not in ("valid", "test"):
+        raise UnknownNameError("split to rank", split, ("valid", "test"))
     triples = graph.split(split)
     if not len(triples):
         raise DataError(f"the graph {graph.name!r} has no {split} triples to rank")
     sizes = len(graph.entities), len(graph.relations)
-    known = Queries.of(np.concatenate([graph.train, graph.valid, graph.test]), *sizes)
+    known = Queries.of(graph.facts, *sizes)
     table = rank(model, Queries.of(triples, *sizes), known, memory_mb=memory_mb, on_progress=on_progress)
     return Evaluation(split, _with_classes(table, graph))
 
 
 def _with_classes(table: pl.DataFrame, graph: Graph) -> pl.DataFrame:
     """Add pattern and cardinality of the relation and frequency of the answer, and give relations their names."""
-    patterns = relation_patterns(graph.train, len(graph.relations))
+    patterns = relation_patterns(graph.facts, len(graph.relations))
     seen = np.bincount(graph.train[:, [0, 2]].ravel(), minlength=len(graph.entities))
     bounds = [bound for bound, _ in FREQUENCIES]
     names = np.array([name for _, name in FREQUENCIES])

@@ -9,6 +9,7 @@ from functools import cached_property
 import numpy as np
 import numpy.typing as npt
 
+from eras.errors import UnknownNameError
 from eras.graph.vocabulary import Vocabulary
 
 Triples = npt.NDArray[np.int32]
@@ -28,7 +29,7 @@ class TrainingView:
     valid: Triples
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Graph:
     """Three splits over shared vocabularies.
 
@@ -49,7 +50,21 @@ class Graph:
 
     def split(self, name: str) -> Triples:
         """The triples of `"train"`, `"valid"` or `"test"`."""
-        return {"train": self.train, "valid": self.valid, "test": self.test}[name]
+        splits = {"train": self.train, "valid": self.valid, "test": self.test}
+        if name not in splits:
+            raise UnknownNameError("split", name, SPLITS)
+        return splits[name]
+
+    @property
+    def facts(self) -> Triples:
+        """All triples, whatever their split."""
+        return np.concatenate([self.train, self.valid, self.test])
+
+    def __repr__(self) -> str:
+        sizes = " / ".join(f"{len(self.split(split)):,}" for split in SPLITS)
+        return (
+            f"<Graph {self.name}: {len(self.entities):,} entities, {len(self.relations):,} relations, {sizes} triples>"
+        )
 
     @cached_property
     def fingerprint(self) -> str:

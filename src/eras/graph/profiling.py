@@ -22,7 +22,7 @@ class PatternTotal:
 
 @dataclass(frozen=True, eq=False)
 class Profile:
-    """Counts and relation patterns of a graph; the patterns come from the training triples alone."""
+    """Counts and relation patterns of a graph, over all of its triples."""
 
     name: str
     fingerprint: str
@@ -33,6 +33,8 @@ class Profile:
     """Entities of valid and test that never occur in train: no model can have learned them."""
     shared_triples: dict[str, int]
     """Triples that stand in two splits, by pair of splits: what is also in train is no test."""
+    mirrored_triples: dict[str, int]
+    """Triples of valid and test whose entities stand in train the other way round: half the answer is given away."""
     patterns: pl.DataFrame
     """As `relation_patterns` gives it, the largest first, with `relation_name` and `inverse_name`."""
     totals: tuple[PatternTotal, ...]
@@ -45,6 +47,7 @@ class Profile:
             **{key: getattr(self, key) for key in ("name", "fingerprint", "entities", "relations", "splits")},
             "unseen_entities": self.unseen_entities,
             "shared_triples": self.shared_triples,
+            "mirrored_triples": self.mirrored_triples,
             "totals": [asdict(total) for total in self.totals],
             "patterns": rows.drop("relation_name", "inverse_name").to_dicts(),
             "notes": list(self.notes),
@@ -61,6 +64,7 @@ def profile(graph: Graph) -> Profile:
         splits={split: len(graph.split(split)) for split in SPLITS},
         unseen_entities={split: unseen(graph.split(split)[:, [0, 2]], graph.train[:, [0, 2]]) for split in SPLITS[1:]},
         shared_triples={f"{a} and {b}": _shared(graph.split(a), graph.split(b)) for a, b in combinations(SPLITS, 2)},
+        mirrored_triples={split: _mirrored(graph.split(split), graph.train) for split in SPLITS[1:]},
         patterns=patterns,
         totals=_totals(patterns),
         notes=graph.notes,
@@ -68,7 +72,7 @@ def profile(graph: Graph) -> Profile:
 
 
 def _named_patterns(graph: Graph) -> pl.DataFrame:
-    patterns = relation_patterns(graph.train, len(graph.relations))
+    patterns = relation_patterns(graph.facts, len(graph.relations))
     names = graph.relations.names
     return patterns.with_columns(
         relation_name=names.gather(patterns["relation"]),
@@ -80,6 +84,12 @@ def _shared(a: Triples, b: Triples) -> int:
     schema = ["head", "relation", "tail"]
     left, right = (pl.from_numpy(triples, schema=schema, orient="row") for triples in (a, b))
     return len(left.join(right, on=schema, how="semi"))
+
+
+def _mirrored(a: Triples, b: Triples) -> int:
+    """How many triples of `a` have their pair (h, t), h ≠ t, as (t, h) in `b`, under any relation."""
+    pairs = pl.from_numpy(a[a[:, 0] != a[:, 2]][:, [0, 2]], schema=["x", "y"], orient="row")
+    return len(pairs.join(pl.from_numpy(b[:, [2, 0]], schema=["x", "y"], orient="row"), on=["x", "y"], how="semi"))
 
 
 def _totals(patterns: pl.DataFrame) -> tuple[PatternTotal, ...]:

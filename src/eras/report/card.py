@@ -18,10 +18,11 @@ def model_card(
     manifest: dict[str, Any],
 ) -> str:
     name = function.name or "function"
+    head, relation, _ = graph.valid[0]
     sections = [
         f"# {name} on {graph.name}",
         f"A block-bilinear knowledge graph embedding with {config.dim} numbers per entity, "
-        f"trained by [eras](https://pypi.org/project/eras-kge/) {manifest['versions']['eras']}.",
+        f"trained by eras {manifest['versions']['eras']}.",
         "## Figures",
         _figures(metrics),
         "Filtered by train, validation and test; both sides; all entities as candidates; ties at the middle of "
@@ -41,8 +42,8 @@ def model_card(
         f"with {manifest['machine']['threads']} threads.",
         *([f"Made by:\n\n```\n{manifest['command']}\n```"] if manifest.get("command") else []),
         "## Use",
-        '```python\nimport eras\n\nmodel = eras.Model.load(".")\n'
-        f"model.predict(head={graph.entities.name(0)!r}, relation={graph.relations.name(0)!r}, k=5)\n```",
+        '```python\nimport eras\n\nmodel = eras.Model.load("path/to/this/folder")\n'
+        f"model.predict(head={graph.entities.name(head)!r}, relation={graph.relations.name(relation)!r}, k=5)\n```",
     ]
     return "\n\n".join(sections) + "\n"
 

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import json
+import re
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any
 
 from eras.errors import DataError, StructureError, UnknownNameError, closest
-from eras.files import write_json
+from eras.files import write_text
 from eras.scoring.structure import Structure
 from eras.scoring.text import Cells
 
@@ -148,7 +150,9 @@ class ScoringFunction:
         return function
 
     def save(self, path: str | Path) -> None:
-        write_json(Path(path), self.to_json())
+        """Write JSON that a person can edit: one line for each row of a matrix."""
+        text = json.dumps(self.to_json(), indent=2, ensure_ascii=False)
+        write_text(Path(path), re.sub(r"\[\n[-\d,\s]+\]", _on_one_line, text) + "\n")
 
     @classmethod
     def load(cls, path: str | Path) -> ScoringFunction:
@@ -162,6 +166,10 @@ class ScoringFunction:
         from eras.scoring.drawing import draw_function
 
         return draw_function(self)
+
+
+def _on_one_line(matrix_row: re.Match[str]) -> str:
+    return "[" + " ".join(matrix_row[0][1:-1].split()) + "]"
 
 
 def _structures_from_json(matrices: list[Any]) -> list[Structure]:

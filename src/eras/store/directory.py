@@ -23,7 +23,7 @@ from typing import Any
 import torch
 
 from eras._version import __version__
-from eras.errors import DamagedError, ErasError, FailureError, OutputError
+from eras.errors import DamagedError, FailureError, OutputError, SettingError, StructureError
 from eras.files import read_json, read_tensors, write_json, write_tensors, write_text
 from eras.graph import Graph, read_graph, write_graph
 from eras.models import BlockBilinear
@@ -34,16 +34,22 @@ FORMAT = 1
 CHECKPOINTS = ("checkpoint.safetensors", "best.safetensors")
 
 
+def refuse_taken(folder: Path, overwrite: bool) -> None:
+    """Refuse an output folder that must not be written; touches nothing."""
+    if folder.exists() and not folder.is_dir():
+        raise OutputError(f"{folder} is a file: choose another --out")
+    if folder.is_dir() and any(folder.iterdir()):
+        if not overwrite:
+            raise OutputError(f"{folder} exists already: choose another --out, or add --overwrite")
+        if not (folder / "manifest.json").exists():
+            raise OutputError(f"{folder} holds files that eras did not write: it will not be overwritten")
+
+
 def claim(folder: Path, overwrite: bool) -> None:
     """Make `folder` an empty folder of ours, or refuse without touching anything."""
     try:
-        if folder.exists() and not folder.is_dir():
-            raise OutputError(f"{folder} is a file: choose another --out")
-        if folder.is_dir() and any(folder.iterdir()):
-            if not overwrite:
-                raise OutputError(f"{folder} exists already: choose another --out, or add --overwrite")
-            if not (folder / "manifest.json").exists():
-                raise OutputError(f"{folder} holds files that eras did not write: it will not be overwritten")
+        refuse_taken(folder, overwrite)
+        if folder.is_dir():
             shutil.rmtree(folder)
         folder.mkdir(parents=True, exist_ok=True)
         probe = folder / ".writable"
@@ -103,16 +109,18 @@ def read_manifest(folder: Path) -> dict[str, Any]:
 
 
 def read_config(folder: Path) -> TrainConfig:
+    settings = read_json(folder / "config.json")
     try:
-        return TrainConfig().updated(**read_json(folder / "config.json"))
-    except (ErasError, TypeError) as error:
+        return TrainConfig().updated(**settings)
+    except (SettingError, TypeError) as error:
         raise DamagedError(f"{folder / 'config.json'} cannot be used: {error}") from error
 
 
 def read_function(folder: Path) -> ScoringFunction:
+    content = read_json(folder / "function.json")
     try:
-        return ScoringFunction.from_json(read_json(folder / "function.json"))
-    except ErasError as error:
+        return ScoringFunction.from_json(content)
+    except StructureError as error:
         raise DamagedError(f"{folder / 'function.json'} cannot be used: {error}") from error
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any, Literal
 
@@ -11,7 +11,7 @@ import numpy.typing as npt
 import polars as pl
 import torch
 
-from eras.errors import UsageError
+from eras.errors import UnknownNameError, UsageError
 from eras.evaluation import Evaluation, evaluate
 from eras.files import read_json
 from eras.graph import Graph, Vocabulary
@@ -26,7 +26,7 @@ Ids = npt.NDArray[np.int64]
 
 
 class Model:
-    """A trained scoring function over a graph. `Model.load(folder)` reads one; no training data is needed.
+    """A trained scoring function over a graph. `Model.load(folder)` reads one and needs nothing beside the folder.
 
     With reciprocal relations a question has its own direction: `score` and tail predictions use the tail direction,
     head predictions the head direction, relation predictions the mean of both.
@@ -66,6 +66,8 @@ class Model:
 
     def embedding(self, name: str, kind: Literal["entity", "relation"] = "entity") -> npt.NDArray[np.float32]:
         """The vector (dim,) of an entity, or of a relation in its tail direction."""
+        if kind not in ("entity", "relation"):
+            raise UnknownNameError("kind of embedding", kind, ("entity", "relation"))
         if kind == "entity":
             row = self.bilinear.entities[self.graph.entities.id(name)]
         else:
@@ -104,7 +106,8 @@ class Model:
         given = {"head": head, "relation": relation, "tail": tail}
         missing = [part for part, names in given.items() if names is None]
         if len(missing) != 1:
-            raise UsageError(f"give two of head, relation and tail to ask for the third (missing: {missing or 'none'})")
+            lacking = f"{' and '.join(missing)} missing" if missing else "all three are given"
+            raise UsageError(f"give two of head, relation and tail to ask for the third: {lacking}")
         asked = missing[0]
         vocabularies = {
             "head": self.graph.entities,
@@ -157,13 +160,19 @@ class Model:
     def known(self) -> Queries:
         """Every fact of the graph, by question; built at the first use."""
         if self._known is None:
-            facts = np.concatenate([self.graph.train, self.graph.valid, self.graph.test])
-            self._known = Queries.of(facts, len(self.graph.entities), len(self.graph.relations))
+            self._known = Queries.of(self.graph.facts, len(self.graph.entities), len(self.graph.relations))
         return self._known
 
 
 def _ids(vocabulary: Vocabulary, names: Names) -> Ids:
-    return np.array([vocabulary.id(names)]) if isinstance(names, str) else vocabulary.ids(list(names))
+    if isinstance(names, str):
+        return np.array([vocabulary.id(names)])
+    names = list(names) if isinstance(names, Iterable) else [names]
+    odd = [name for name in names if not isinstance(name, str)]
+    if odd or not names:
+        found = repr(odd[0]) if odd else "an empty list"
+        raise UsageError(f"expected the name of one {vocabulary.kind} or a list of names, not {found}")
+    return vocabulary.ids(names)
 
 
 def _broadcast(*parts: Ids) -> list[Ids]:

@@ -17,7 +17,7 @@ class TrainConfig(BaseModel):
     dim: int = Field(256, ge=1, description="Real numbers per entity; a multiple of the function's blocks.")
     epochs: int = Field(50, ge=1, description="Passes over the training triples, at most.")
     batch_size: int = Field(512, ge=1, description="Different queries per step.")
-    optimizer: Literal["adagrad", "adam", "sgd"] = Field("adagrad", description="How gradients move parameters.")
+    optimiser: Literal["adagrad", "adam", "sgd"] = Field("adagrad", description="How gradients move parameters.")
     lr: float = Field(0.1, gt=0, description="Learning rate of the first epoch.")
     lr_decay: float = Field(1.0, gt=0, le=1, description="The learning rate is multiplied by this after each epoch.")
     regulariser: Literal["n3", "f2", "dura", "none"] = Field(

@@ -6,6 +6,8 @@ ComplEx-N3: what varies between graphs is how much work an epoch is and how ofte
 
 from __future__ import annotations
 
+from typing import Any
+
 from eras.graph import TrainingView
 from eras.graph.queries import Queries
 from eras.training.config import TrainConfig
@@ -17,20 +19,21 @@ TOTAL_WORK = 3e14
 """Operations of a whole run that bound the number of epochs; under an hour on two cores."""
 
 
-def recommend(view: TrainingView, blocks: int) -> TrainConfig:
-    """Settings for the graph; `dim` is a multiple of `blocks`."""
+def recommend(view: TrainingView, blocks: int, **given: Any) -> TrainConfig:
+    """Settings for the graph, `dim` a multiple of `blocks`; what is `given` stands, and the rest fits to it."""
     n_queries = len(Queries.of(view.train, len(view.entities), len(view.relations)))
     work = 6.0 * n_queries * len(view.entities)  # of an epoch, for each unit of dim: three products
     dim = next((d for d in (256, 128) if work * d <= EPOCH_WORK), 64)
-    dim = max(blocks, dim - dim % blocks)
-    epochs = int(min(100, max(10, TOTAL_WORK / (work * dim))))
-    return TrainConfig(
-        dim=dim,
-        epochs=epochs,
-        batch_size=_batch_size(n_queries),
-        reg_weight=_reg_weight(2 * len(view.train) / len(view.entities)),
-        validate_every=max(1, epochs // 20),
-    )
+    dim = given.get("dim", max(blocks, dim - dim % blocks))
+    epochs = given.get("epochs", int(min(100, max(10, TOTAL_WORK / (work * dim)))))
+    chosen = {
+        "dim": dim,
+        "epochs": epochs,
+        "batch_size": _batch_size(n_queries),
+        "reg_weight": _reg_weight(2 * len(view.train) / len(view.entities)),
+        "validate_every": max(1, epochs // 20),
+    }
+    return TrainConfig().updated(**{**chosen, **given})
 
 
 def _batch_size(n_queries: int) -> int:

@@ -20,9 +20,9 @@ class Optimiser:
         tables = list(self._tables.values())
         fused = model.device.type == "cpu"
         self._torch: torch.optim.Optimizer
-        if config.optimizer == "adagrad":
+        if config.optimiser == "adagrad":
             self._torch = torch.optim.Adagrad(tables, lr=config.lr, fused=fused)
-        elif config.optimizer == "adam":
+        elif config.optimiser == "adam":
             self._torch = torch.optim.Adam(tables, lr=config.lr, fused=fused)
         else:
             self._torch = torch.optim.SGD(tables, lr=config.lr, fused=fused)
@@ -49,5 +49,5 @@ class Optimiser:
             self._torch.state[table] = {key.removeprefix(f"{name}."): value for key, value in mine.items()}
         expected = {"adagrad": {"step", "sum"}, "adam": {"step", "exp_avg", "exp_avg_sq"}, "sgd": set()}
         for table in self._tables.values():
-            if not expected[self._config.optimizer] <= set(self._torch.state[table]):
+            if not expected[self._config.optimiser] <= set(self._torch.state[table]):
                 raise DamagedError("the checkpoint does not hold the optimiser's whole state")
