@@ -15,10 +15,7 @@ from eras.graph.queries import Queries
 from eras.models import BlockBilinear
 from eras.scoring import named
 from eras.training import TrainConfig
-from eras.training.batches import epoch_order, make_batch
-from eras.training.objective import ScoreBuffer
-from eras.training.optimiser import Optimiser
-from eras.training.step import Gradients, loss_and_gradients
+from eras.training.stepper import Stepper
 
 CONFIG = TrainConfig(dim=256, batch_size=512, regulariser="n3", reg_weight=0.05, optimiser="adagrad")
 
@@ -29,23 +26,14 @@ def main(function: str = "complex", config: TrainConfig = CONFIG) -> float:
     names = graph.relations.names.to_list()
     model = BlockBilinear(named(function), names, len(graph.entities), config.dim, reciprocal=True)
     model.initialise(0, config.init, config.init_scale)
-    gradients, buffer = (
-        Gradients.like(model),
-        ScoreBuffer(model.n_entities, config.batch_size, 512, model.device),
-    )
-    optimiser = Optimiser(model, gradients, config)
-    order = epoch_order(len(queries), 0, 0)
+    stepper, products = Stepper(model, queries, config), Products(model, config.batch_size)
 
     step_seconds = product_seconds = 0.0
-    for start in range(0, len(order), config.batch_size):
-        picked = order[start : start + config.batch_size]
+    for step in range(stepper.steps):
         began = time.perf_counter()
-        batch = make_batch(model, queries, picked)
-        loss_and_gradients(model, batch, config, buffer, gradients)
-        optimiser.step(0)
+        stepper.step(0, step)
         step_seconds += time.perf_counter() - began
-        product_seconds += _products(model, len(picked), buffer)
-    ratio = step_seconds / product_seconds
+        product_seconds += products.seconds(min(config.batch_size, len(queries) - step * config.batch_size))
     flops = 6.0 * len(queries) * model.n_entities * config.dim
     publish(
         "training_epoch",
@@ -56,20 +44,28 @@ def main(function: str = "complex", config: TrainConfig = CONFIG) -> float:
             "epoch, s": step_seconds,
             "three products alone, s": product_seconds,
             "products, GFLOP/s": flops / product_seconds / 1e9,
-            "epoch / products": ratio,
+            "epoch / products": step_seconds / product_seconds,
         },
     )
-    return ratio
+    return step_seconds / product_seconds
 
 
-def _products(model: BlockBilinear, rows: int, buffer: ScoreBuffer) -> float:
-    q = model.entities[:rows].clone()
-    scores, dq, d_entities = buffer.scores(rows), torch.empty_like(q), torch.empty_like(model.entities)
-    began = time.perf_counter()
-    torch.mm(model.entities, q.t(), out=scores)
-    torch.mm(scores.t(), model.entities, out=dq)
-    torch.mm(scores, q, out=d_entities)
-    return time.perf_counter() - began
+class Products:
+    """Sᵀ = E Qᵀ, dQ = S E and dE = Sᵀ Q, into arrays that are used again."""
+
+    def __init__(self, model: BlockBilinear, batch_size: int) -> None:
+        self._entities = model.entities
+        self._room = torch.empty(model.n_entities * batch_size)
+        self._d_entities = torch.empty_like(model.entities)
+
+    def seconds(self, rows: int) -> float:
+        entities, q = self._entities, self._entities[:rows].clone()
+        scores, dq = self._room[: len(entities) * rows].view(len(entities), rows), torch.empty_like(q)
+        began = time.perf_counter()
+        torch.mm(entities, q.t(), out=scores)
+        torch.mm(scores.t(), entities, out=dq)
+        torch.mm(scores, q, out=self._d_entities)
+        return time.perf_counter() - began
 
 
 if __name__ == "__main__":

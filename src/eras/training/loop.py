@@ -16,12 +16,9 @@ from eras.graph import TrainingView
 from eras.graph.queries import Queries
 from eras.models import BlockBilinear
 from eras.scoring import ScoringFunction
-from eras.training.batches import epoch_order, make_batch
 from eras.training.checkpoint import Progress, load_checkpoint, save_checkpoint
 from eras.training.config import TrainConfig
-from eras.training.objective import ScoreBuffer
-from eras.training.optimiser import Optimiser
-from eras.training.step import Gradients, loss_and_gradients
+from eras.training.stepper import Stepper
 
 Validate = Callable[[BlockBilinear], float]
 
@@ -63,15 +60,12 @@ class Trainer:
             reciprocal=config.reciprocal,
             device=config.device,
         )
-        self.queries = Queries.of(view.train, len(view.entities), len(view.relations))
-        self.steps = math.ceil(len(self.queries) / config.batch_size)
-        self.buffer = ScoreBuffer(len(view.entities), config.batch_size, config.memory_mb, self.model.device)
-        self.gradients = Gradients.like(self.model)
+        self.model.initialise(config.seed, config.init, config.init_scale)
+        queries = Queries.of(view.train, len(view.entities), len(view.relations))
+        self.stepper = Stepper(self.model, queries, config)
         self.journal = Journal(folder / "journal.jsonl")
         self.progress = Progress()
         self._saved = time.monotonic()
-        self.model.initialise(config.seed, config.init, config.init_scale)
-        self.optimiser = Optimiser(self.model, self.gradients, config)
         if self._checkpoint.exists():
             self._restore()
 
@@ -100,24 +94,20 @@ class Trainer:
         return self.model
 
     def _run_epoch(self, on_step: Callable[[Report], None], should_stop: Callable[[], bool]) -> None:
-        p, size = self.progress, self.config.batch_size
-        order = epoch_order(len(self.queries), self.config.seed, p.epoch)
-        while p.step < self.steps:
+        p, steps = self.progress, self.stepper.steps
+        while p.step < steps:
             started = time.monotonic()
-            batch = make_batch(self.model, self.queries, order[p.step * size : (p.step + 1) * size])
-            loss, penalty = loss_and_gradients(
-                self.model, batch, self.config, self.buffer, self.gradients, self._dropout_generator()
-            )
-            self._refuse_divergence(float(loss) + float(penalty))
-            self.optimiser.step(p.epoch)
-            p.loss_sum += float(loss)
-            p.penalty_sum += float(penalty)
+            loss, penalty = self.stepper.step(p.epoch, p.step)
+            if not math.isfinite(loss + penalty):
+                self._diverged("the loss is no longer finite")
+            p.loss_sum += loss
+            p.penalty_sum += penalty
             p.step += 1
             p.seconds += time.monotonic() - started
             on_step(self._report())
             if should_stop():
                 self.save()
-                raise StoppedError(f"stopped in epoch {p.epoch + 1}, step {p.step} of {self.steps}; all is saved")
+                raise StoppedError(f"stopped in epoch {p.epoch + 1}, step {p.step} of {steps}; all is saved")
             if time.monotonic() - self._saved >= self.config.checkpoint_seconds:
                 self.save()
 
@@ -136,8 +126,8 @@ class Trainer:
         self.journal.write(
             "epoch",
             epoch=p.epoch + 1,
-            loss=p.loss_sum / self.steps,
-            penalty=p.penalty_sum / self.steps,
+            loss=p.loss_sum / self.stepper.steps,
+            penalty=p.penalty_sum / self.stepper.steps,
             lr=config.lr * config.lr_decay**p.epoch,
             mrr=mrr,
             seconds=round(p.seconds, 3),
@@ -148,7 +138,7 @@ class Trainer:
     def save(self) -> None:
         """Checkpoint the whole state, unless it is no longer worth keeping."""
         self._refuse_non_finite_tables()
-        state = {f"optimiser.{key}": value for key, value in self.optimiser.state().items()}
+        state = {f"optimiser.{key}": value for key, value in self.stepper.optimiser.state().items()}
         save_checkpoint(self._checkpoint, {**self.model.tables, **state}, self.progress)
         self._saved = time.monotonic()
 
@@ -157,22 +147,14 @@ class Trainer:
         with torch.no_grad():
             for name, table in self.model.tables.items():
                 table.copy_(tensors.pop(name))
-        self.optimiser.restore({key.removeprefix("optimiser."): value for key, value in tensors.items()})
+        self.stepper.optimiser.restore({key.removeprefix("optimiser."): value for key, value in tensors.items()})
         self.journal.write("resume", epoch=self.progress.epoch + 1, step=self.progress.step)
-
-    def _dropout_generator(self) -> torch.Generator | None:
-        if not self.config.dropout:
-            return None
-        place = (self.config.seed * 1_000_003 + self.progress.epoch) * 1_000_003 + self.progress.step
-        return torch.Generator().manual_seed(place % (1 << 63))
 
     def _report(self) -> Report:
         p = self.progress
-        return Report(p.epoch + 1, self.config.epochs, p.step, self.steps, p.loss_sum / p.step, p.last_mrr, p.best_mrr)
-
-    def _refuse_divergence(self, loss: float) -> None:
-        if not math.isfinite(loss):
-            self._diverged("the loss is no longer finite")
+        return Report(
+            p.epoch + 1, self.config.epochs, p.step, self.stepper.steps, p.loss_sum / p.step, p.last_mrr, p.best_mrr
+        )
 
     def _refuse_non_finite_tables(self) -> None:
         if not all(torch.isfinite(table).all() for table in self.model.tables.values()):
