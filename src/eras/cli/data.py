@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import asdict
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
@@ -21,6 +22,7 @@ from eras.cli.common import (
     examples,
     plain_table,
     read_graph,
+    say,
     show_notes,
 )
 
@@ -128,6 +130,45 @@ def profile(
     _print_counts(result)
     _print_patterns(result, graph, top or len(graph.relations))
     show_notes(result.notes)
+
+
+@app.command(
+    epilog=examples(
+        "eras data generate --out planted",
+        "eras data generate --symmetric 2 --general 6 --entities 5000 --out planted --json",
+    )
+)
+def generate(
+    out: Annotated[Path, typer.Option("--out", "-o", help="The folder to write.")],
+    entities: Annotated[int, typer.Option(help="Entities.")] = 200,
+    triples_per_relation: Annotated[int, typer.Option(help="Triples of each relation.")] = 400,
+    symmetric: Annotated[int, typer.Option(min=0, help="Symmetric relations.")] = 3,
+    anti_symmetric: Annotated[int, typer.Option(min=0, help="Anti-symmetric relations.")] = 3,
+    inverse_pairs: Annotated[int, typer.Option(min=0, help="Pairs of inverse relations.")] = 2,
+    general: Annotated[int, typer.Option(min=0, help="Relations of no pattern.")] = 3,
+    compositions: Annotated[int, typer.Option(min=0, help="Relations composed of general ones.")] = 0,
+    noise: Annotated[float, typer.Option(help="Share of triples with a random tail.")] = 0.0,
+    seed: Annotated[int, typer.Option(min=0, help="Decides everything that is random.")] = 0,
+    as_json: Json = False,
+) -> None:
+    """Make a graph whose relations have known patterns: train, valid and test, and patterns.tsv with the truth."""
+    from eras.graph.planted import Plan, plant, write_planted
+
+    plan = Plan(
+        entities=entities,
+        triples_per_relation=triples_per_relation,
+        symmetric=symmetric,
+        anti_symmetric=anti_symmetric,
+        inverse_pairs=inverse_pairs,
+        general=general,
+        compositions=compositions,
+        noise=noise,
+    )
+    planted = plant(plan, seed)
+    write_planted(planted, out)
+    say(f"{escape(repr(planted.graph)[1:-1])} in [bold]{escape(str(out))}[/]")
+    if as_json:
+        emit_json({"folder": str(out), "patterns": planted.patterns})
 
 
 def _print_counts(result: Profile) -> None:

@@ -1,21 +1,24 @@
 """Graphs with relations of known pattern: ground truth for searchers, and material of any size.
 
-Entities have latent vectors z. A relation holds between h and t where zₕᵀ W zₜ is largest, and W plants its
-a symmetric W gives (t, h) the score of (h, t), a skew one its negative, a general one neither. An inverse pair
-shares one general W, read in both directions. A composition's W is the product of two others.
+Entities have latent vectors z. A relation holds between h and t where zₕᵀ W zₜ is largest, and the shape of W plants
+its pattern: a symmetric W gives (t, h) the score of (h, t), a skew one its negative, a general one neither. An inverse
+pair shares one general W, read in both directions. A composition's W is the product of two others.
 """
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
+from pathlib import Path
 
 import numpy as np
 import numpy.typing as npt
 import polars as pl
 
-from eras.errors import SettingError
+from eras.errors import OutputError, SettingError
+from eras.files import write_text
 from eras.graph.load import load_graph
-from eras.graph.model import Graph
+from eras.graph.model import SPLITS, Graph
 
 Floats = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.int64]
@@ -78,6 +81,26 @@ def plant(plan: Plan, seed: int = 0, holdout: tuple[float, float] = (0.1, 0.1)) 
     frame = pl.concat([_frame(name, _with_noise(rng, pairs, plan)) for name, _, pairs in parts])
     graph = load_graph(frame, seed=seed, holdout=holdout, name=f"planted-{seed}")
     return Planted(graph, {name: pattern for name, pattern, _ in parts})
+
+
+def write_planted(planted: Planted, folder: Path) -> None:
+    """Write train.tsv, valid.tsv, test.tsv, and patterns.tsv with the truth, into a folder that is new or empty."""
+    if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
+        raise OutputError(f"{folder} exists already: choose a new or empty folder")
+    graph = planted.graph
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise OutputError(f"cannot write into {folder}: {error.strerror or error}") from error
+    for split in SPLITS:
+        h, r, t = graph.split(split).T
+        columns = graph.entities.names.gather(h), graph.relations.names.gather(r), graph.entities.names.gather(t)
+        _write_lines(folder / f"{split}.tsv", zip(*columns, strict=True))
+    _write_lines(folder / "patterns.tsv", planted.patterns.items())
+
+
+def _write_lines(path: Path, rows: Iterable[tuple[str, ...]]) -> None:
+    write_text(path, "".join("\t".join(row) + "\n" for row in rows))
 
 
 def _check(plan: Plan) -> None:
