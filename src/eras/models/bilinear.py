@@ -99,9 +99,13 @@ class BlockBilinear:
     def relation_rows(self, relation: Ints, side: Ints) -> npt.NDArray[np.int64]:
         return relation + self.n_relations * side if self.reciprocal else np.asarray(relation, dtype=np.int64)
 
+    def slots(self, relation: Ints, side: Ints) -> npt.NDArray[np.int64]:
+        """Which of `plans` scores each query: (B,)."""
+        return self.groups[relation] + self.n_groups * np.asarray(side, dtype=np.int64)
+
     def arrange(self, entity: Ints, relation: Ints, side: Ints) -> Arrangement:
         """Sort the queries (entity, relation, side) by the structure that scores them."""
-        slot = self.groups[relation] + self.n_groups * side
+        slot = self.slots(relation, side)
         order = np.argsort(slot, kind="stable")
         slots, starts = np.unique(slot[order], return_index=True)
         stops = np.append(starts[1:], len(order))

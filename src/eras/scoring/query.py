@@ -15,6 +15,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass
+from functools import lru_cache
 
 import torch
 from torch import Tensor
@@ -36,13 +37,19 @@ class Plan:
 
     @classmethod
     def of(cls, structure: Structure) -> Plan:
-        terms = structure.terms
-        return cls(
-            structure.blocks,
-            tuple((i, k, j, float(s)) for i, j, k, s in terms),
-            tuple((j, k, i, float(s)) for i, j, k, s in terms),
-            tuple((i, j, k, float(s)) for i, j, k, s in terms),
-        )
+        return _plan(structure.cells)
+
+
+@lru_cache(maxsize=4096)
+def _plan(cells: tuple[tuple[int, ...], ...]) -> Plan:
+    """Keyed by the literal matrix: equal structures are merely equivalent."""
+    terms = [(i, j, k, float(s)) for i, j, k, s in Structure(cells).terms]
+    return Plan(
+        len(cells),
+        tuple((i, k, j, s) for i, j, k, s in terms),
+        tuple((j, k, i, s) for i, j, k, s in terms),
+        tuple((i, j, k, s) for i, j, k, s in terms),
+    )
 
 
 def contract(x: Tensor, y: Tensor, cells: Cells, blocks: int, out: Tensor | None = None) -> Tensor:

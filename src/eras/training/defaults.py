@@ -18,6 +18,12 @@ EPOCH_WORK = 2e13
 TOTAL_WORK = 3e14
 """Operations of a whole run that bound the number of epochs; under an hour on two cores."""
 
+SPARSE, DENSE = 6, 50
+"""Bounds of the mean number of training triples of an entity."""
+
+OTHER_OPTIMISERS = {"adam": {"lr": 0.01}, "sgd": {"lr": 10.0, "init_scale": 0.3}}
+"""What Adam and SGD need in place of Adagrad's settings; SGD does not leave a small start by itself."""
+
 
 def recommend(view: TrainingView, blocks: int, **given: Any) -> TrainConfig:
     """Settings for the graph, `dim` a multiple of `blocks`; what is `given` stands, and the rest fits to it."""
@@ -26,23 +32,20 @@ def recommend(view: TrainingView, blocks: int, **given: Any) -> TrainConfig:
     dim = next((d for d in (256, 128) if work * d <= EPOCH_WORK), 64)
     dim = given.get("dim", max(blocks, dim - dim % blocks))
     epochs = given.get("epochs", int(min(100, max(10, TOTAL_WORK / (work * dim)))))
+    degree = 2 * len(view.train) / len(view.entities)
+    sparse = degree < SPARSE  # few updates of each row: Adagrad must take larger ones, and overfits sooner
     chosen = {
         "dim": dim,
         "epochs": epochs,
         "batch_size": _batch_size(n_queries),
-        "reg_weight": _reg_weight(2 * len(view.train) / len(view.entities)),
+        "lr": 0.3 if sparse else 0.1,
+        "reg_weight": 0.1 if sparse else 0.05 if degree < DENSE else 0.01,
         "validate_every": max(1, epochs // 20),
     }
+    chosen |= OTHER_OPTIMISERS.get(given.get("optimiser", ""), {})
     return TrainConfig().updated(**{**chosen, **given})
 
 
 def _batch_size(n_queries: int) -> int:
     """Small graphs need small batches to get enough steps."""
     return next((size for size in (64, 128) if n_queries <= 100 * size), 256)
-
-
-def _reg_weight(degree: float) -> float:
-    """An entity that is seen rarely needs more of a penalty; `degree` is the mean number of training triples of one."""
-    if degree < 6:
-        return 0.1
-    return 0.05 if degree < 50 else 0.01
