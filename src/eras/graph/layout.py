@@ -86,7 +86,7 @@ def field_count_error(where: str, number: int, text: str, delimiter: str, width:
             f"{place}mixed delimiters: this line is separated by {DELIMITERS[other]}, "
             f"the others by {DELIMITERS[delimiter]}: {shorten(text)}"
         )
-    hint = "; if the file has more columns, name the three with columns" if found > width == 3 else ""
+    hint = "; if the file has more columns, name the three (--columns)" if found > width == 3 else ""
     return DataError(
         f"{place}{found} field{'' if found == 1 else 's'} separated by {DELIMITERS[delimiter]}, "
         f"expected {expected}{hint}: {shorten(text)}"
