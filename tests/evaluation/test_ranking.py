@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from eras.errors import DivergedError
-from eras.evaluation import breakdown, metrics, rank
+from eras.evaluation import breakdown, mean_loss, metrics, rank
 from eras.graph.queries import HEAD, TAIL, Queries
 
 
@@ -95,3 +95,16 @@ def test_metrics_follow_their_definitions() -> None:
     assert metrics(table, "optimistic")["hits@3"] == pytest.approx(2 / 3)
     assert metrics(table, "pessimistic")["mr"] == pytest.approx((1 + 4 + 20) / 3)
     assert [(row["side"], row["ranks"]) for row in breakdown(table, "side")] == [("a", 2), ("b", 1)]
+
+
+def test_mean_loss_is_the_mean_negative_log_probability_of_the_answers() -> None:
+    rng = np.random.default_rng(0)
+    table = rng.normal(size=(6, 2, 6))
+    triples = np.array([[0, 0, 1], [0, 0, 2], [3, 1, 4]])
+    expected = [
+        -torch.log_softmax(torch.from_numpy(scores), 0)[answer]
+        for h, r, t in triples
+        for scores, answer in ((table[h, r, :], t), (table[:, r, t], h))
+    ]
+    found = mean_loss(Scores(table), Queries.of(triples, 6, 2), memory_mb=1)
+    assert found == pytest.approx(float(torch.stack(expected).mean()))

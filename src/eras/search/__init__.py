@@ -1,0 +1,1 @@
+"""Search: the space of relation-aware scoring functions, and what proposes, trains and judges its candidates."""

@@ -1,0 +1,69 @@
+"""The search space: N groups, each with an M×M structure, as V = N·M² decisions among 2M + 1 operations.
+
+Operation 0 leaves a cell empty, operations 1 … M put +r_k there, operations M + 1 … 2M put −r_k. A candidate is the
+tuple of its N structures; together with a grouping it is a scoring function.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from eras.errors import SettingError
+from eras.scoring import Structure
+
+Tokens = npt.NDArray[np.int64]
+Candidate = tuple[Structure, ...]
+
+
+@dataclass(frozen=True)
+class Space:
+    blocks: int
+    groups: int
+
+    def __post_init__(self) -> None:
+        if not 2 <= self.blocks <= 6:
+            raise SettingError(f"blocks {self.blocks}: the search works with 2 to 6 blocks")
+        if not 1 <= self.groups <= 8:
+            raise SettingError(f"groups {self.groups}: the search works with 1 to 8 groups")
+
+    @property
+    def decisions(self) -> int:
+        """V, the number of cells of all structures together."""
+        return self.groups * self.blocks**2
+
+    @property
+    def operations(self) -> int:
+        return 2 * self.blocks + 1
+
+    def decode(self, tokens: Tokens) -> Candidate | None:
+        """The structures that V tokens spell; None where the candidate is not allowed."""
+        cells = np.where(tokens > self.blocks, self.blocks - tokens, tokens)
+        matrices = cells.reshape(self.groups, self.blocks, self.blocks)
+        if not all(matrix.any() for matrix in matrices):
+            return None
+        candidate = tuple(Structure(matrix.tolist()) for matrix in matrices)
+        return candidate if allowed(candidate) else None
+
+    def encode(self, candidate: Candidate) -> Tokens:
+        cells = np.array([s.cells for s in candidate], dtype=np.int64).ravel()
+        return np.where(cells < 0, self.blocks - cells, cells)
+
+    def sample(self, rng: np.random.Generator, density: float | None = None) -> Candidate:
+        """A candidate drawn uniformly among the allowed ones, or with about `density` of its cells in use."""
+        while True:
+            tokens = rng.integers(self.operations, size=self.decisions)
+            if density is not None:
+                nonzero = rng.integers(1, self.operations, size=self.decisions)
+                tokens = np.where(rng.random(self.decisions) < density, nonzero, 0)
+            candidate = self.decode(tokens)
+            if candidate is not None:
+                return candidate
+
+
+def allowed(candidate: Sequence[Structure]) -> bool:
+    """The exploitative constraint (every relation block is used), and no structure that ignores part of its input."""
+    return all(not structure.degeneracies() for structure in candidate)

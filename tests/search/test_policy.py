@@ -1,0 +1,49 @@
+from __future__ import annotations
+
+import numpy as np
+import torch
+
+from eras.search.policy import Policy
+from eras.search.space import Space
+
+SPACE = Space(2, 1)
+
+
+def test_the_policy_moves_towards_what_is_rewarded() -> None:
+    policy = Policy(SPACE, seed=0)
+    for group in policy.optimiser.param_groups:
+        group["lr"] = 0.02
+    target = np.array([1, 2, 4, 1])
+    before = (policy.sample(400) == target).mean()
+    entropies = []
+    for _ in range(120):
+        tokens = policy.sample(16)
+        entropies.append(policy.learn(tokens, (tokens == target).mean(1))["entropy"])
+    assert (policy.sample(400) == target).mean() > before + 0.3
+    assert entropies[-1] < entropies[0]
+
+
+def test_the_first_policy_is_nearly_uniform_and_seeded() -> None:
+    tokens = Policy(SPACE, seed=1).sample(4000)
+    assert tokens.shape == (4000, SPACE.decisions)
+    frequencies = np.bincount(tokens.ravel(), minlength=SPACE.operations) / tokens.size
+    assert np.abs(frequencies - 1 / SPACE.operations).max() < 0.1
+    assert np.array_equal(tokens, Policy(SPACE, seed=1).sample(4000))
+
+
+def test_the_baseline_is_a_moving_average_over_all_steps() -> None:
+    policy = Policy(SPACE, seed=0)
+    expected = None
+    for reward in (0.2, 0.6, 0.1):
+        tokens = policy.sample(4)
+        expected = reward if expected is None else expected
+        expected = 0.95 * expected + 0.05 * reward
+        assert np.isclose(policy.learn(tokens, np.full(4, reward))["baseline"], expected)
+
+
+def test_rewards_at_the_baseline_teach_nothing() -> None:
+    policy = Policy(SPACE, seed=0)
+    policy.baseline = 0.5
+    before = [p.detach().clone() for p in policy.parameters()]
+    policy.learn(policy.sample(8), np.full(8, 0.5))
+    assert all(torch.equal(a, b) for a, b in zip(before, policy.parameters(), strict=True))
