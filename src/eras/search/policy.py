@@ -55,6 +55,23 @@ class Policy(nn.Module):
         self.baseline = BASELINE_DECAY * self.baseline + (1 - BASELINE_DECAY) * float(rewards.mean())
         return {"baseline": self.baseline, "entropy": float(entropy.detach().mean()) / self.space.decisions}
 
+    def state(self) -> dict[str, Tensor]:
+        """Every tensor that the policy's future depends on: parameters, Adam's state, the random generator's."""
+        tensors = {f"parameter.{name}": p.detach() for name, p in self.named_parameters()}
+        for name, p in self.named_parameters():
+            tensors |= {f"adam.{name}.{key}": value for key, value in self.optimiser.state[p].items()}
+        return {**tensors, "generator": self.generator.get_state()}
+
+    def restore(self, state: dict[str, Tensor], baseline: float | None) -> None:
+        with torch.no_grad():
+            for name, p in self.named_parameters():
+                p.copy_(state[f"parameter.{name}"])
+                prefix = f"adam.{name}."
+                saved = {key.removeprefix(prefix): value for key, value in state.items() if key.startswith(prefix)}
+                self.optimiser.state[p] = saved
+        self.generator.set_state(state["generator"])
+        self.baseline = baseline
+
     def _roll(self, count: int, given: Tensor | None) -> tuple[Tensor, Tensor, Tensor]:
         """Tokens (count, V), their log-probability (count,) and the policy's entropy along them (count,)."""
         state: tuple[Tensor, Tensor] | None = None
