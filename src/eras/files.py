@@ -76,7 +76,8 @@ def read_tensors(path: Path, device: str = "cpu") -> tuple[dict[str, Tensor], di
 
     try:
         with safe_open(path, framework="pt", device=device) as stream:
-            return {name: stream.get_tensor(name) for name in stream.keys()}, stream.metadata() or {}  # noqa: SIM118
+            names = stream.keys()
+            return {name: stream.get_tensor(name) for name in names}, stream.metadata() or {}
     except (OSError, SafetensorError) as error:
         raise DamagedError(f"{path} cannot be read ({error}): the file is missing or damaged") from error
 

@@ -159,7 +159,7 @@ def _setting_options() -> list[inspect.Parameter]:
             rich_help_panel="Settings",
             show_default=False,
         )
-        annotation = Annotated[kind | None, option]  # type: ignore[valid-type]
+        annotation = Annotated[kind | None, option]  # type: ignore[valid-type]  # a type made at run time
         options.append(inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=None, annotation=annotation))
     return options
 

@@ -97,7 +97,7 @@ class _ZstdStream(io.RawIOBase):
     def readable(self) -> bool:
         return True
 
-    def readinto(self, buffer: bytearray | memoryview) -> int:  # type: ignore[override]
+    def readinto(self, buffer: bytearray | memoryview) -> int:  # type: ignore[override]  # typeshed asks for any writable buffer
         while not self._pending:
             data = self._next_input()
             if not data:

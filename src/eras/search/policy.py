@@ -50,7 +50,7 @@ class Policy(nn.Module):
         _, log_p, entropy = self._roll(len(tokens), torch.from_numpy(tokens))
         loss = -(advantage * log_p).mean() - self.entropy_bonus * entropy.mean()
         self.optimiser.zero_grad()
-        loss.backward()  # type: ignore[no-untyped-call]
+        loss.backward()  # type: ignore[no-untyped-call]  # torch leaves it untyped
         self.optimiser.step()
         self.baseline = BASELINE_DECAY * self.baseline + (1 - BASELINE_DECAY) * float(rewards.mean())
         return {"baseline": self.baseline, "entropy": float(entropy.detach().mean()) / self.space.decisions}

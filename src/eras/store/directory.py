@@ -60,11 +60,10 @@ def claim(folder: Path, overwrite: bool) -> None:
 
 
 def start(folder: Path, graph: Graph, function: ScoringFunction, config: TrainConfig, command: str | None) -> None:
-    """Write all that a run needs to be resumed, before its first step."""
-    write_graph(graph, folder)
-    write_json(folder / "config.json", config.model_dump())
-    function.save(folder / "function.json")
-    write_text(folder / "function.svg", function.to_svg())
+    """Write all that a run needs to be resumed, before its first step.
+
+    The manifest comes first: it marks the folder as ours, so that even a run killed right here can be overwritten.
+    """
     write_json(
         folder / "manifest.json",
         {
@@ -81,6 +80,10 @@ def start(folder: Path, graph: Graph, function: ScoringFunction, config: TrainCo
             "machine": {"processor": platform.machine(), "threads": config.threads, "device": config.device},
         },
     )
+    write_graph(graph, folder)
+    write_json(folder / "config.json", config.model_dump())
+    function.save(folder / "function.json")
+    write_text(folder / "function.svg", function.to_svg())
 
 
 def write_model(folder: Path, model: BlockBilinear, metrics: dict[str, Any], card: str) -> None:
