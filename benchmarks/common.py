@@ -35,10 +35,17 @@ def publish(name: str, settings: dict[str, Any], results: dict[str, Any]) -> Non
     """Print a result and write it to RESULTS/name.json."""
     print(f"\n{name}  ({', '.join(f'{k} {v}' for k, v in settings.items())})")
     for key, value in results.items():
-        print(f"  {key:<42} {value:.4g}" if isinstance(value, float) else f"  {key:<42} {value}")
+        print(f"  {key:<42} {_shown(value)}")
     RESULTS.mkdir(parents=True, exist_ok=True)
     content = {"benchmark": name, "machine": machine(), "settings": settings, "results": results}
     (RESULTS / f"{name}.json").write_text(json.dumps(content, indent=2) + "\n")
+
+
+def _shown(value: Any) -> str:
+    """A number, or a row of a table: numbers by name, which stand in columns where every row has the same ones."""
+    if isinstance(value, dict):
+        return "  ".join(f"{key} {_shown(part):<7}" for key, part in value.items())
+    return f"{value:.4g}" if isinstance(value, float) else str(value)
 
 
 def graph_or_stand_in(name: str, entities: int, relations: int, triples: int) -> Graph:

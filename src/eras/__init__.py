@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 from eras._version import __version__
 
 if TYPE_CHECKING:
-    from eras.api import evaluate, resume, train
+    from eras.api import SearchResult, evaluate, fit, resume, search, train
     from eras.errors import ErasError
     from eras.evaluation import Evaluation
     from eras.graph import Graph, load_graph
@@ -30,12 +30,15 @@ _HOMES = {
     "Graph": "eras.graph",
     "Model": "eras.store",
     "ScoringFunction": "eras.scoring",
+    "SearchResult": "eras.api",
     "Structure": "eras.scoring",
     "TrainConfig": "eras.training",
     "evaluate": "eras.api",
+    "fit": "eras.api",
     "load_function": "eras.scoring",
     "load_graph": "eras.graph",
     "resume": "eras.api",
+    "search": "eras.api",
     "train": "eras.api",
 }
 
@@ -45,13 +48,16 @@ __all__ = [
     "Graph",
     "Model",
     "ScoringFunction",
+    "SearchResult",
     "Structure",
     "TrainConfig",
     "__version__",
     "evaluate",
+    "fit",
     "load_function",
     "load_graph",
     "resume",
+    "search",
     "train",
 ]
 

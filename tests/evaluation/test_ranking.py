@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from eras.errors import DivergedError
-from eras.evaluation import breakdown, mean_loss, metrics, rank
+from eras.evaluation import answer_losses, breakdown, metrics, rank
 from eras.graph.queries import HEAD, TAIL, Queries
 
 
@@ -97,7 +97,7 @@ def test_metrics_follow_their_definitions() -> None:
     assert [(row["side"], row["ranks"]) for row in breakdown(table, "side")] == [("a", 2), ("b", 1)]
 
 
-def test_mean_loss_is_the_mean_negative_log_probability_of_the_answers() -> None:
+def test_the_loss_of_an_answer_is_its_negative_log_probability() -> None:
     rng = np.random.default_rng(0)
     table = rng.normal(size=(6, 2, 6))
     triples = np.array([[0, 0, 1], [0, 0, 2], [3, 1, 4]])
@@ -106,5 +106,5 @@ def test_mean_loss_is_the_mean_negative_log_probability_of_the_answers() -> None
         for h, r, t in triples
         for scores, answer in ((table[h, r, :], t), (table[:, r, t], h))
     ]
-    found = mean_loss(Scores(table), Queries.of(triples, 6, 2), memory_mb=1)
+    found = answer_losses(Scores(table), Queries.of(triples, 6, 2), memory_mb=1).mean()
     assert found == pytest.approx(float(torch.stack(expected).mean()))

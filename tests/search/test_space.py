@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+from itertools import combinations
+
 import numpy as np
 import pytest
 from hypothesis import given
@@ -7,7 +9,7 @@ from hypothesis import strategies as st
 
 from eras.errors import SettingError
 from eras.scoring import Structure
-from eras.search.space import Space, allowed
+from eras.search.space import Space, allowed, anchored
 
 spaces = st.builds(Space, st.integers(2, 6), st.integers(1, 8))
 
@@ -34,6 +36,25 @@ def test_the_exploitative_constraint_and_degenerate_structures() -> None:
         tokens = np.where(cells < 0, space.blocks - cells, cells)
         assert (space.decode(tokens) is not None) == fine, text
     assert not allowed([Structure([[1, 2], [-2, 1]]), Structure([[1, 0], [0, 1]])]), "every group counts"
+
+
+@given(spaces, st.integers(0, 2**32))
+def test_fair_samples_meet_every_operation_of_every_cell_once(space: Space, seed: int) -> None:
+    tokens = space.fair(np.random.default_rng(seed))
+    assert tokens.shape == (space.operations, space.decisions)
+    assert (np.sort(tokens, axis=0) == np.arange(space.operations)[:, None]).all()
+
+
+@given(st.builds(Space, st.integers(2, 4), st.integers(1, 3)), st.integers(0, 2**32))
+def test_an_anchored_candidate_is_equivalent_and_carries_plus_r_i_in_row_i(space: Space, seed: int) -> None:
+    candidate = space.sample(np.random.default_rng(seed), density=0.5)
+    for original, moved in zip(candidate, anchored(candidate), strict=True):
+        assert moved == original, "renaming and negating relation blocks is an equivalence"
+        blocks = [{abs(c) for c in row if c} for row in original.cells]
+        if all(
+            len(set().union(*part)) >= len(part) for n in range(space.blocks) for part in combinations(blocks, n + 1)
+        ):
+            assert all(i in row for i, row in enumerate(moved.cells, start=1)), "Hall: every row can have its own"
 
 
 def test_sizes_that_are_not_searched() -> None:

@@ -6,6 +6,7 @@ Results for people and progress go to standard error; standard output carries JS
 from __future__ import annotations
 
 import json
+import re
 import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -40,6 +41,10 @@ Holdout = Annotated[
         help="Shares to hold out for validation and test, where the source has no such split.",
     ),
 ]
+Time = Annotated[
+    str | None, typer.Option("--time", "-t", metavar="TIME", help="About how long it may take: 90s, 5m, 1h30m.")
+]
+Overwrite = Annotated[bool, typer.Option("--overwrite", help="Replace what is in the folder.")]
 SplitSeed = Annotated[int, typer.Option("--split-seed", min=0, help="Decides which triples are held out.")]
 
 
@@ -85,6 +90,27 @@ def _shares(holdout: str) -> tuple[float, float]:
     except ValueError:
         raise UsageError(f"--holdout {holdout!r}: expected two shares, such as 0.1,0.1") from None
     return valid, test
+
+
+def show_graph(graph: Graph) -> None:
+    """One line on the graph's size, and what was done while reading it."""
+    say(
+        f"[bold]{escape(graph.name)}[/]: {len(graph.entities):,} entities, {len(graph.relations):,} relations, "
+        f"{len(graph.train):,} / {len(graph.valid):,} / {len(graph.test):,} triples"
+    )
+    show_notes(graph.notes)
+
+
+def seconds_of(duration: str | None, option: str = "--time") -> float | None:
+    """`90`, `90s`, `5m`, `1h` or `1h30m` in seconds."""
+    if duration is None:
+        return None
+    match = re.fullmatch(r"(?:(\d+)h)?(?:(\d+)m)?(?:(\d+(?:\.\d+)?)s?)?", duration.strip().lower())
+    hours, minutes, seconds = (float(part or 0) for part in match.groups()) if match else (0, 0, 0)
+    total = 3600 * hours + 60 * minutes + seconds
+    if total <= 0:
+        raise UsageError(f"{option} {duration!r}: expected a duration such as 90s, 5m or 1h30m")
+    return total
 
 
 def show_notes(notes: tuple[str, ...] | list[str]) -> None:

@@ -15,8 +15,10 @@ from eras.errors import ErasError, StoppedError, UnknownNameError
 VERBS = {
     "data": ("eras.cli.data", "List, show, fetch and profile knowledge graphs."),
     "functions": ("eras.cli.functions", "List, show and draw scoring functions."),
+    "fit": ("eras.cli.fit", "Find, train and judge the model that fits a graph best."),
+    "search": ("eras.cli.search", "Search the scoring function that fits a graph."),
     "train": ("eras.cli.train", "Train a scoring function on a graph."),
-    "resume": ("eras.cli.resume", "Go on with a run that was stopped or killed."),
+    "resume": ("eras.cli.resume", "Go on with a run, search or fit that was stopped or killed."),
     "evaluate": ("eras.cli.evaluate", "Rank a split with a trained model: MRR, Hits@k, breakdowns."),
     "predict": ("eras.cli.predict", "Complete triples: the best tails, heads or relations."),
 }
@@ -30,7 +32,8 @@ Verbs:
 {verbs}
 
 Examples:
-  eras train umls --function complex --out runs/umls
+  eras fit umls --out runs/umls
+  eras train umls --function complex --out runs/complex
   eras predict runs/umls --head virus --relation causes -k 5
   eras evaluate runs/umls --split test --json
   eras data profile my-triples.tsv

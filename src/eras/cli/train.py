@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import hashlib
-import inspect
 import shlex
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Literal, get_args, get_origin
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 from rich.markup import escape
@@ -23,9 +22,11 @@ from eras.cli.common import (
     examples,
     read_graph,
     say,
+    show_graph,
     show_metrics,
     show_notes,
 )
+from eras.cli.settings import with_setting_options
 from eras.training.config import TrainConfig, read_settings
 
 if TYPE_CHECKING:
@@ -112,14 +113,10 @@ def show_result(model: Model, as_json: bool) -> None:
 
 def _introduce(graph: Graph, function: ScoringFunction, chosen: TrainConfig, given: dict[str, Any]) -> None:
     """Say what is about to be trained, on what, with which settings, and what looks odd about it."""
-    say(
-        f"[bold]{escape(graph.name)}[/]: {len(graph.entities):,} entities, {len(graph.relations):,} relations, "
-        f"{len(graph.train):,} / {len(graph.valid):,} / {len(graph.test):,} triples"
-    )
+    show_graph(graph)
     strangers = sorted(set(function.groups) - set(graph.relations.names))
     show_notes(
         [
-            *graph.notes,
             *(sentence for structure in function.structures for sentence in structure.degeneracies()),
             *([f"the grouping names relations that the graph lacks: {', '.join(strangers[:5])}"] if strangers else []),
         ]
@@ -137,31 +134,4 @@ def _short_name(function: ScoringFunction) -> str:
     return f"{function.blocks}-blocks-{hashlib.sha256(cells.encode()).hexdigest()[:6]}"
 
 
-def _with_setting_options(command: Any) -> Any:
-    """Replace `**settings` by one option for each field of `TrainConfig`, so that each is explained in one place."""
-    own = [p for p in inspect.signature(command, eval_str=True).parameters.values() if p.name != "settings"]
-    options = [p.replace(kind=inspect.Parameter.KEYWORD_ONLY) for p in own[1:]]
-    command.__signature__ = inspect.Signature([own[0], *options, *_setting_options()])
-    command.__annotations__ = {p.name: p.annotation for p in command.__signature__.parameters.values()}
-    return command
-
-
-def _setting_options() -> list[inspect.Parameter]:
-    options = []
-    for name, field in TrainConfig.model_fields.items():
-        flag, kind, metavar = name.replace("_", "-"), field.annotation, None
-        if get_origin(kind) is Literal:
-            kind, metavar = str, "[" + "|".join(get_args(kind)) + "]"
-        option = typer.Option(
-            f"--{flag}/--no-{flag}" if kind is bool else f"--{flag}",
-            help=field.description,
-            metavar=metavar,
-            rich_help_panel="Settings",
-            show_default=False,
-        )
-        annotation = Annotated[kind | None, option]  # type: ignore[valid-type]  # a type made at run time
-        options.append(inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=None, annotation=annotation))
-    return options
-
-
-app.command(help=HELP, epilog=EXAMPLES)(_with_setting_options(train))
+app.command(help=HELP, epilog=EXAMPLES)(with_setting_options(train, TrainConfig))

@@ -26,8 +26,10 @@ MANY = 1.5
 PATTERNS = ("symmetric", "anti-symmetric", "inverse", "general")
 
 
-def relation_patterns(triples: Triples, n_relations: int) -> pl.DataFrame:
+def relation_patterns(triples: Triples, n_relations: int, slack: float = 0.0) -> pl.DataFrame:
     """One row for each relation id 0 … n_relations − 1.
+
+    `slack` lowers the bounds of symmetric and inverse, for triples of which some are held out.
 
     Columns: relation, triples, pattern, symmetry, inverse (the partner's id or null), inverse_rate,
     tails_per_head, heads_per_tail, cardinality. `symmetry` is 1 for a relation of loops only; a relation
@@ -44,7 +46,7 @@ def relation_patterns(triples: Triples, n_relations: int) -> pl.DataFrame:
     return table.select(
         "relation",
         pl.col("triples").fill_null(0),
-        _verdict().alias("pattern"),
+        _verdict(slack).alias("pattern"),
         "symmetry",
         "inverse",
         "inverse_rate",
@@ -96,11 +98,11 @@ def _partners(frame: pl.DataFrame, reversals: pl.DataFrame) -> pl.DataFrame:
     )
 
 
-def _verdict() -> pl.Expr:
+def _verdict(slack: float) -> pl.Expr:
     return (
-        pl.when(pl.col("symmetry") >= SYMMETRIC)
+        pl.when(pl.col("symmetry") >= SYMMETRIC - slack)
         .then(pl.lit("symmetric"))
-        .when(pl.col("inverse_rate") >= INVERSE)
+        .when(pl.col("inverse_rate") >= INVERSE - slack)
         .then(pl.lit("inverse"))
         .when(pl.col("symmetry") <= ANTI_SYMMETRIC)
         .then(pl.lit("anti-symmetric"))

@@ -1,26 +1,125 @@
-"""Every setting of a search, in one frozen, typed place."""
+"""Every setting of a search, in one frozen, typed place, and the searchers that have a name.
+
+A search is a product of choices: a strategy proposes candidates, an estimator judges them, a grouping says which
+relations share a structure. Each named method is a point in that product.
+"""
 
 from __future__ import annotations
 
-from typing import Literal
+from typing import Any, Literal
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
-from eras.training import TrainConfig
+from eras.errors import SettingError, UnknownNameError
+from eras.training.config import TrainConfig
 
 
 class SearchConfig(BaseModel):
     model_config = ConfigDict(frozen=True, extra="forbid")
 
-    blocks: int = Field(4, ge=2, le=6, description="M: blocks of an embedding.")
-    groups: int = Field(3, ge=1, le=8, description="N: groups of relations, each with a structure of its own.")
-    epochs: int = Field(50, ge=1, description="Epochs of the supernet, each followed by a regrouping and policy steps.")
-    functions: int = Field(8, ge=1, description="U: candidates that share a training step, and a policy step.")
-    policy_steps: int = Field(20, ge=1, description="Steps of the policy after each epoch.")
-    reward_batch: int = Field(512, ge=1, description="Validation triples that the candidates of a policy step share.")
-    measure: Literal["mrr", "loss", "train-mrr"] = Field("mrr", description="What a reward is read from.")
-    grouping: Literal["em", "fixed"] = Field("em", description="Regroup by embeddings after each epoch, or never.")
-    entropy_bonus: float = Field(0.0, ge=0, description="Weight of the policy's entropy in its objective.")
-    derive: int = Field(30, ge=1, description="K: candidates sampled at the end, of which the best is returned.")
+    strategy: Literal["lstm", "categorical", "evolution", "relaxed"] = Field(
+        "evolution", description="What proposes structures."
+    )
+    estimator: Literal["stand-alone", "one-shot"] = Field("stand-alone", description="What judges them.")
+    measure: Literal["mrr", "loss", "train-mrr"] = Field("mrr", description="What a one-shot reward is read from.")
+    grouping: Literal["auto", "em", "pattern", "pretrained", "reward"] = Field(
+        "auto",
+        description="How relations are grouped: by embeddings in every epoch (em), by relation pattern, by the "
+        "embeddings of a trained SimplE, by reward; auto is em for one-shot searches, the best for stand-alone ones.",
+    )
+    blocks: int = Field(4, description="M: blocks of an embedding, 2 to 6.")
+    groups: int = Field(3, description="N: groups of relations, each with a structure of its own, 1 to 8.")
+    seconds: float | None = Field(None, gt=0, description="Time for the search; what is due then is still finished.")
     seed: int = Field(0, ge=0, description="Decides everything that is random.")
-    supernet: TrainConfig = Field(TrainConfig(), description="How the shared embeddings are trained.")
+    training: TrainConfig = Field(TrainConfig(), description="How the supernet, or a trial, is trained.")
+
+    epochs: int = Field(40, ge=1, description="One-shot: epochs of the supernet, each followed by policy steps.")
+    functions: int = Field(8, ge=1, description="One-shot: U, the candidates that share a training or policy step.")
+    sampling: Literal["strategy", "fair"] = Field(
+        "strategy",
+        description="One-shot: the supernet trains what the strategy samples, or each operation of each cell equally.",
+    )
+    anchored: bool = Field(True, description="One-shot: rename relation blocks so that row i carries +r_i.")
+    policy_steps: int = Field(20, ge=1, description="One-shot: steps of the strategy after each epoch.")
+    reward_batch: int = Field(512, ge=1, description="One-shot: validation triples that a step's candidates share.")
+    entropy_bonus: float = Field(0.0, ge=0, description="Weight of the policy's entropy in its objective.")
+    derive: int = Field(30, ge=1, description="One-shot: K, candidates sampled at the end and ranked on validation.")
+
+    trials: int | None = Field(None, ge=1, description="Stand-alone: functions to try, at most.")
+    trial_epochs: int = Field(4, ge=1, description="Epochs of a trial; promoted functions get 3 and 9 times as many.")
+    generation: int = Field(8, ge=1, description="Stand-alone: functions proposed at a time.")
+    finalists: int = Field(
+        4, ge=0, description="Functions that are trained on their own, longer and longer, before the last choice."
+    )
+
+    def updated(self, **changes: Any) -> SearchConfig:
+        """A copy with other values; an impossible value is a `SettingError`."""
+        return _checked({**self.model_dump(), **changes})
+
+
+METHODS: dict[str, tuple[dict[str, Any], str]] = {
+    "evolution": (
+        {"strategy": "evolution", "estimator": "stand-alone"},
+        "evolution on short stand-alone trainings; groups start from the best single structures",
+    ),
+    "policy": (
+        {"strategy": "categorical", "estimator": "stand-alone"},
+        "a factorised categorical policy on short stand-alone trainings",
+    ),
+    "evolution-oneshot": (
+        {"strategy": "evolution", "estimator": "one-shot", "grouping": "em"},
+        "evolution on the rewards of a supernet",
+    ),
+    "policy-oneshot": (
+        {"strategy": "categorical", "estimator": "one-shot", "grouping": "em"},
+        "a factorised categorical policy on the rewards of a supernet, credited by group",
+    ),
+    "eras": (
+        {"strategy": "lstm", "estimator": "one-shot", "grouping": "em"},
+        "the paper's Algorithm 2: LSTM policy, supernet, EM grouping",
+    ),
+    "eras-n1": (
+        {"strategy": "lstm", "estimator": "one-shot", "grouping": "em", "groups": 1},
+        "ERAS with a single group",
+    ),
+    "eras-los": (
+        {"strategy": "lstm", "estimator": "one-shot", "grouping": "em", "measure": "loss"},
+        "ERAS rewarded by the validation loss",
+    ),
+    "eras-dif": (
+        {"strategy": "relaxed", "estimator": "one-shot", "grouping": "em", "measure": "loss"},
+        "ERAS with a differentiable search: discrete forward, continuous update",
+    ),
+    "eras-sig": (
+        {"strategy": "lstm", "estimator": "one-shot", "grouping": "em", "measure": "train-mrr"},
+        "ERAS on a single level: rewarded on training triples",
+    ),
+    "eras-pde": (
+        {"strategy": "lstm", "estimator": "one-shot", "grouping": "pretrained"},
+        "ERAS with relations grouped once, by the embeddings of a trained SimplE",
+    ),
+    "eras-smt": (
+        {"strategy": "lstm", "estimator": "one-shot", "grouping": "pattern"},
+        "ERAS with relations grouped once, by relation pattern",
+    ),
+}
+
+
+def method_config(method: str, **given: Any) -> SearchConfig:
+    """The settings of a named method, with those given in their place."""
+    if method not in METHODS:
+        raise UnknownNameError("method", method, METHODS)
+    settings = METHODS[method][0]
+    clash = [key for key, value in settings.items() if key in given and given[key] != value]
+    if clash:
+        raise SettingError(f"method {method} means {clash[0]} = {settings[clash[0]]!r}, not {given[clash[0]]!r}")
+    return _checked({**settings, **given})
+
+
+def _checked(settings: dict[str, Any]) -> SearchConfig:
+    try:
+        return SearchConfig(**settings)
+    except ValidationError as error:
+        first = error.errors()[0]
+        name = ".".join(map(str, first["loc"]))
+        raise SettingError(f"setting {name} = {first['input']!r}: {first['msg']}") from error

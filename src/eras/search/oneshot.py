@@ -1,42 +1,240 @@
-"""The one-shot estimator: rewards read off the supernet, for many candidates on the same triples."""
+"""ERAS, Algorithm 2 of the paper: embeddings, grouping and strategy in turn, then the best of K samples.
+
+Everything random is a function of (seed, epoch, step) or part of the checkpoint, so a search that was killed goes on to
+the same bits.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Literal
+import json
+import time
+from pathlib import Path
+from typing import Any
 
 import numpy as np
-import numpy.typing as npt
+import torch
+from torch import Tensor
 
-from eras.evaluation import mean_loss, metrics, rank
+from eras.errors import StoppedError
+from eras.files import Journal, read_tensors, write_tensors
 from eras.graph import TrainingView
 from eras.graph.queries import Queries
-from eras.search.space import Candidate
-from eras.search.supernet import Supernet
+from eras.scoring import ScoringFunction
+from eras.search.config import SearchConfig
+from eras.search.estimators.oneshot import OneShot
+from eras.search.estimators.standalone import StandAlone
+from eras.search.estimators.supernet import Supernet
+from eras.search.grouping import Groups, by_embedding, by_pattern, by_reward, matched
+from eras.search.race import Race
+from eras.search.result import Found, Progress, ShouldStop, Watch
+from eras.search.space import Candidate, Space, anchored
+from eras.search.start import pretrained_groups
+from eras.search.strategies import Relaxed, make_strategy
+from eras.training.stepper import Stepper
 
-Measure = Literal["mrr", "loss", "train-mrr"]
+# What a random generator is for; part of its seed.
+_GROUPING, _REWARD, _FILL, _DERIVE = range(4)
 
 
-class OneShot:
-    """Judges candidates by filtered MRR on validation triples (or by loss, or on training triples: the ablations)."""
+class OneShotSearch:
+    """A search in `folder`, which holds `search.safetensors` (its state) and `search.jsonl` (what happened)."""
 
-    def __init__(self, supernet: Supernet, view: TrainingView, measure: Measure, memory_mb: int) -> None:
-        self.supernet, self.measure, self.memory_mb = supernet, measure, memory_mb
-        self._sizes = len(view.entities), len(view.relations)
-        self._triples = view.train if measure == "train-mrr" else view.valid
-        self._known = Queries.of(np.concatenate([view.train, view.valid]), *self._sizes)
+    def __init__(self, view: TrainingView, config: SearchConfig, folder: Path, workers: int | None = None) -> None:
+        self.view, self.config, self.folder, self.workers = view, config, folder, workers
+        self.space = Space(config.blocks, config.groups)
+        self.strategy = make_strategy(config.strategy, self.space, config.seed, config.entropy_bonus)
+        self.journal = Journal(folder / "search.jsonl")
+        training = config.training
+        start = [self.space.sample(self._rng(0, _FILL))]
+        self.supernet = Supernet(view, self._first_groups(), start, training.dim, training.reciprocal, training.device)
+        self.supernet.initialise(config.seed, training.init, training.init_scale)
+        queries = Queries.of(view.train, len(view.entities), len(view.relations))
+        self.stepper = Stepper(self.supernet, queries, training)
+        self.judge = OneShot(self.supernet, view, config.measure, training.memory_mb)
+        self.epoch, self.seconds, self.tried = 0, 0.0, 0
+        self.best, self.favourite = 0.0, start[0]
+        self.entropy: float | None = None
+        if self._state.exists():
+            self._restore()
 
-    def draw(self, size: int, rng: np.random.Generator) -> Queries:
-        """A mini-batch of triples to judge on; all of them if there are not more."""
-        picked = rng.permutation(len(self._triples))[:size]
-        return Queries.of(self._triples[picked], *self._sizes)
+    @property
+    def _state(self) -> Path:
+        return self.folder / "search.safetensors"
 
-    def rewards(self, candidates: Sequence[Candidate | None], asked: Queries) -> npt.NDArray[np.float64]:
-        """One reward for each candidate, all on the same queries; 0 for what breaks the constraint (None)."""
-        return np.array([0.0 if c is None else self._reward(c, asked) for c in candidates])
+    def run(self, watch: Watch = lambda progress: None, should_stop: ShouldStop = lambda: False) -> Found:
+        while self.epoch < self.config.epochs and self.seconds < (self.config.seconds or float("inf")):
+            started = time.monotonic()
+            loss = self._train_embeddings(watch, started)
+            moved = self._regroup()
+            reward = float(np.mean([self._teach(step) for step in range(self.config.policy_steps)]))
+            self.epoch += 1
+            self.seconds += time.monotonic() - started
+            self.journal.write(
+                "epoch", epoch=self.epoch, loss=loss, moved=moved, reward=reward, seconds=round(self.seconds, 3)
+            )
+            self._save()
+            watch(self._progress("search", self.epoch))
+            if should_stop():
+                raise StoppedError(f"stopped after epoch {self.epoch}; all is saved")
+        return self._derive(watch)
 
-    def _reward(self, candidate: Candidate, asked: Queries) -> float:
-        self.supernet.play([candidate])
-        if self.measure == "loss":
-            return float(np.exp(-mean_loss(self.supernet, asked, memory_mb=self.memory_mb)))
-        return metrics(rank(self.supernet, asked, self._known, memory_mb=self.memory_mb))["mrr"]
+    def function_of(self, candidate: Candidate) -> ScoringFunction:
+        names = self.view.relations.names.to_list()
+        return ScoringFunction(candidate, dict(zip(names, self.supernet.groups.tolist(), strict=True)))
+
+    def _first_groups(self) -> Groups:
+        N = self.config.groups
+        if self.config.grouping == "pattern":
+            return by_pattern(self.view, N)
+        if self.config.grouping == "pretrained":
+            epochs = 3 * self.config.trial_epochs
+            return pretrained_groups(self.view, self.config.training, epochs, N, self._rng(0, _GROUPING))
+        return self._rng(0, _GROUPING).permutation(np.arange(len(self.view.relations)) % N)
+
+    # --- one epoch -------------------------------------------------------------------------------------
+
+    def _train_embeddings(self, watch: Watch, started: float) -> float:
+        """One epoch of the supernet: fresh candidates in every step, sampled for the whole epoch at once."""
+        steps = self.stepper.steps
+        pool = self._pool(steps)
+        losses = []
+        for step in range(steps):
+            self.supernet.play(pool[step])
+            losses.append(self.stepper.step(self.epoch, step)[0])
+            if step % 20 == 0:
+                watch(self._progress("supernet", self.epoch + step / steps, time.monotonic() - started))
+        return float(np.mean(losses))
+
+    def _pool(self, steps: int) -> list[list[Candidate]]:
+        """The candidates of each step."""
+        rng = self._rng(self.epoch, _FILL)
+        if isinstance(self.strategy, Relaxed):
+            return [[self._heaviest(rng)]] * steps
+        if self.config.sampling == "fair":
+            drawn = [[self.space.decode(row, constrained=False) for row in self.space.fair(rng)] for _ in range(steps)]
+            return [[anchored(c) if self.config.anchored else c for c in step if c is not None] for step in drawn]
+        U = self.config.functions
+        sampled = [self._decode(tokens) for tokens in self.strategy.sample(U * steps)]
+        pool = [self._gauged(self.space.sample(rng)) if c is None else c for c in sampled]
+        return [pool[step * U : (step + 1) * U] for step in range(steps)]
+
+    def _decode(self, tokens: Any) -> Candidate | None:
+        candidate = self.space.decode(tokens)
+        return None if candidate is None else self._gauged(candidate)
+
+    def _gauged(self, candidate: Candidate) -> Candidate:
+        return anchored(candidate) if self.config.anchored else candidate
+
+    def _heaviest(self, rng: np.random.Generator) -> Candidate:
+        assert isinstance(self.strategy, Relaxed)
+        candidate = self.space.decode(self.strategy.heaviest(), constrained=False)
+        return self.space.sample(rng) if candidate is None else candidate
+
+    def _regroup(self) -> int:
+        """Group the relations anew, where the grouping is not fixed; how many of them moved."""
+        old = self.supernet.groups
+        if self.config.groups == 1 or self.config.grouping in ("pattern", "pretrained"):
+            return 0
+        if self.config.grouping == "reward":
+            asked = self.judge.draw(None, self._rng(self.epoch, _GROUPING))
+            earned = np.stack([self.judge.by_relation(s, asked) for s in self.favourite]) * len(asked.answers)
+            counts = np.bincount(np.repeat(asked.relation, asked.counts), minlength=len(self.view.relations))
+            self.supernet.groups = by_reward(earned, counts, old)
+        else:
+            new = by_embedding(self.supernet, self.view, self.config.groups, self._rng(self.epoch, _GROUPING))
+            self.supernet.groups = matched(new, old, self.config.groups)
+        moved = self.supernet.groups != old
+        if moved.any():
+            self.journal.write("grouping", epoch=self.epoch + 1, groups=self.supernet.groups.tolist())
+        return int(moved.sum())
+
+    def _teach(self, step: int) -> float:
+        """One step of the strategy; all its candidates are judged on the same mini-batch. Returns the mean reward."""
+        rng = self._rng(self.epoch, _REWARD, step)
+        asked = self.judge.draw(self.config.reward_batch, rng)
+        if isinstance(self.strategy, Relaxed):
+            candidates: list[Candidate | None] = [self._heaviest(rng)]
+            loss, gradient = self.judge.gradient(candidates[0] or self.favourite, asked)
+            rewards = np.array([[1.0 - loss / np.log(len(self.view.entities))]])
+            facts = self.strategy.descend(gradient)
+        else:
+            tokens = self.strategy.sample(self.config.functions)
+            candidates = [self._decode(t) for t in tokens]
+            rewards = self.judge.rewards(candidates, asked)
+            facts = self.strategy.learn(tokens, rewards)
+        total = rewards.sum(1)
+        self.tried += len(candidates)
+        self.entropy = facts.get("entropy")
+        favourite = candidates[int(total.argmax())]
+        if favourite is not None:
+            self.favourite, self.best = favourite, float(total.max())
+        self.journal.write(
+            "policy",
+            epoch=self.epoch + 1,
+            step=step + 1,
+            rewards=[round(float(r), 6) for r in total],
+            functions=[None if c is None else [str(s) for s in c] for c in candidates],
+            **facts,
+        )
+        return float(total.mean())
+
+    # --- the end ---------------------------------------------------------------------------------------
+
+    def _derive(self, watch: Watch) -> Found:
+        """The best of K samples of the final strategy, on all of validation; the first few trained on their own."""
+        sampled = [self._decode(tokens) for tokens in self.strategy.sample(self.config.derive)]
+        candidates = [c for c in sampled if c is not None] or [self.space.sample(self._rng(self.epoch, _DERIVE))]
+        asked = self.judge.draw(None, self._rng(self.epoch, _DERIVE))
+        rewards = self.judge.rewards(candidates, asked).sum(1)
+        order = np.argsort(-rewards, kind="stable")
+        functions = list(dict.fromkeys(self.function_of(candidates[i]) for i in order))
+        self.journal.write("derived", rewards=[float(rewards[i]) for i in order], function=functions[0].to_json())
+        if not self.config.finalists:
+            return Found(functions[0], float(rewards[order[0]]), tuple(functions[1:]))
+        estimator = StandAlone(self.view, self.config.training, self.workers)
+        race = Race(estimator, self.journal, lambda trained: watch(self._progress("finals")))
+        return race.run(functions[: 3 * self.config.finalists], self.config.trial_epochs, self.config.finalists)
+
+    def _progress(self, stage: str, done: float | None = None, extra: float = 0.0) -> Progress:
+        return Progress(
+            stage,
+            self.epoch if done is None else done,
+            self.config.epochs,
+            self.tried,
+            self.seconds + extra,
+            self.best,
+            self.function_of(self.favourite),
+            self.entropy,
+        )
+
+    def _rng(self, *place: int) -> np.random.Generator:
+        return np.random.default_rng([self.config.seed, *place])
+
+    # --- checkpoints -----------------------------------------------------------------------------------
+
+    def _save(self) -> None:
+        tensors: dict[str, Tensor] = {f"supernet.{k}": v for k, v in self.supernet.tables.items()}
+        tensors |= {f"optimiser.{k}": v for k, v in self.stepper.optimiser.state().items()}
+        tensors |= {f"strategy.{k}": v for k, v in self.strategy.state().items()}
+        tensors["groups"] = torch.from_numpy(self.supernet.groups)
+        tensors["favourite"] = torch.from_numpy(self.space.encode(self.favourite))
+        facts = {"epoch": self.epoch, "seconds": self.seconds, "tried": self.tried, "best": self.best}
+        write_tensors(self._state, tensors, {"search": json.dumps(facts)})
+
+    def _restore(self) -> None:
+        tensors, metadata = read_tensors(self._state)
+        facts = json.loads(metadata["search"])
+        parts: dict[str, dict[str, Tensor]] = {"supernet": {}, "optimiser": {}, "strategy": {}}
+        self.supernet.groups = tensors.pop("groups").numpy()
+        favourite = self.space.decode(tensors.pop("favourite").numpy(), constrained=False)
+        assert favourite is not None
+        self.favourite = favourite
+        for name, tensor in tensors.items():
+            part, _, key = name.partition(".")
+            parts[part][key] = tensor
+        for name, table in self.supernet.tables.items():
+            table.copy_(parts["supernet"][name])
+        self.stepper.optimiser.restore(parts["optimiser"])
+        self.strategy.restore(parts["strategy"])
+        self.epoch, self.seconds, self.tried, self.best = (facts[k] for k in ("epoch", "seconds", "tried", "best"))
+        self.journal.write("resume", epoch=self.epoch)

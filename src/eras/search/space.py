@@ -8,12 +8,14 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 
 import numpy as np
 import numpy.typing as npt
 
 from eras.errors import SettingError
 from eras.scoring import Structure
+from eras.scoring.text import Cells
 
 Tokens = npt.NDArray[np.int64]
 Candidate = tuple[Structure, ...]
@@ -39,14 +41,14 @@ class Space:
     def operations(self) -> int:
         return 2 * self.blocks + 1
 
-    def decode(self, tokens: Tokens) -> Candidate | None:
-        """The structures that V tokens spell; None where the candidate is not allowed."""
+    def decode(self, tokens: Tokens, constrained: bool = True) -> Candidate | None:
+        """The structures that V tokens spell; None where the candidate is not allowed, or has an empty structure."""
         cells = np.where(tokens > self.blocks, self.blocks - tokens, tokens)
         matrices = cells.reshape(self.groups, self.blocks, self.blocks)
         if not all(matrix.any() for matrix in matrices):
             return None
         candidate = tuple(Structure(matrix.tolist()) for matrix in matrices)
-        return candidate if allowed(candidate) else None
+        return candidate if allowed(candidate) or not constrained else None
 
     def encode(self, candidate: Candidate) -> Tokens:
         cells = np.array([s.cells for s in candidate], dtype=np.int64).ravel()
@@ -62,6 +64,38 @@ class Space:
             candidate = self.decode(tokens)
             if candidate is not None:
                 return candidate
+
+    def fair(self, rng: np.random.Generator) -> Tokens:
+        """(2M + 1, V): as many candidates as there are operations, in which every cell meets each of them once."""
+        return np.stack([rng.permutation(self.operations) for _ in range(self.decisions)], axis=1)
+
+
+def anchored(candidate: Candidate) -> Candidate:
+    """The candidate with its relation blocks renamed and negated so that row i of each structure carries +r_i.
+
+    Trained on its own, an anchored candidate is the same function. Under shared embeddings the anchor decides whether
+    random candidates agree on anything: without it each is as likely as its negative, and they cancel. Where the rows
+    cannot all have a relation block to themselves, as many as possible do.
+    """
+    return tuple(Structure(_anchored(s.cells)) for s in candidate)
+
+
+@lru_cache(maxsize=65536)
+def _anchored(cells: Cells) -> Cells:
+    from scipy.optimize import linear_sum_assignment
+
+    matrix = np.array(cells)
+    M = len(matrix)
+    carries = np.array([[k in np.abs(row) for k in range(1, M + 1)] for row in matrix])
+    home = np.eye(M) * 0.1 / M  # of two renamings, the one that leaves more blocks their names
+    rows, blocks = linear_sum_assignment(-(carries + home))
+    renamed = np.zeros_like(matrix)
+    for row, block in zip(rows, blocks + 1, strict=True):
+        places = np.abs(matrix) == block
+        found = matrix[row][np.abs(matrix[row]) == block]
+        sign = np.sign(found[0]) if len(found) else 1
+        renamed[places] = (row + 1) * sign * np.sign(matrix[places])
+    return tuple(tuple(row) for row in renamed.tolist())
 
 
 def allowed(candidate: Sequence[Structure]) -> bool:

@@ -64,10 +64,20 @@ def start(folder: Path, graph: Graph, function: ScoringFunction, config: TrainCo
 
     The manifest comes first: it marks the folder as ours, so that even a run killed right here can be overwritten.
     """
+    write_manifest(folder, "train", graph, config, command)
+    write_graph(graph, folder)
+    write_function(folder, function, config)
+
+
+def write_manifest(
+    folder: Path, kind: str, graph: Graph, config: TrainConfig, command: str | None, **facts: Any
+) -> None:
+    """Say what is being made here (`kind`: train, search or fit), from what, by what; status running."""
     write_json(
         folder / "manifest.json",
         {
             "format": FORMAT,
+            "kind": kind,
             "status": "running",
             "created": datetime.datetime.now(datetime.UTC).isoformat(timespec="seconds"),
             "command": command,
@@ -78,12 +88,40 @@ def start(folder: Path, graph: Graph, function: ScoringFunction, config: TrainCo
                 "python": platform.python_version(),
             },
             "machine": {"processor": platform.machine(), "threads": config.threads, "device": config.device},
+            **facts,
         },
     )
-    write_graph(graph, folder)
+
+
+def write_function(folder: Path, function: ScoringFunction, config: TrainConfig) -> None:
     write_json(folder / "config.json", config.model_dump())
     function.save(folder / "function.json")
     write_text(folder / "function.svg", function.to_svg())
+
+
+def finish(folder: Path) -> None:
+    write_json(folder / "manifest.json", {**read_manifest(folder), "status": "finished"})
+
+
+def going_on(folder: Path, kind: str, graph: Graph, given: dict[str, Any], overwrite: bool) -> dict[str, Any] | None:
+    """The manifest of the same work begun in `folder` earlier, or None if it is to begin now.
+
+    Anything else that is in the folder is refused, unless it may be overwritten.
+    """
+    if overwrite or not (folder / "manifest.json").exists():
+        refuse_taken(folder, overwrite)
+        return None
+    manifest = read_manifest(folder)
+    if manifest.get("kind") != kind:
+        refuse_taken(folder, overwrite)
+    advice = "choose another --out, or add --overwrite"
+    if manifest["graph"]["fingerprint"] != graph.fingerprint:
+        raise OutputError(f"{folder} holds a {kind} of another graph ({manifest['graph']['name']}): {advice}")
+    other = [key for key in {**manifest["given"], **given} if manifest["given"].get(key) != given.get(key)]
+    if other:
+        was, now = manifest["given"].get(other[0], "not given"), given.get(other[0], "not given")
+        raise OutputError(f"{folder} holds a {kind} with other settings ({other[0]}: {was}, now {now}): {advice}")
+    return manifest
 
 
 def write_model(folder: Path, model: BlockBilinear, metrics: dict[str, Any], card: str) -> None:
@@ -91,7 +129,7 @@ def write_model(folder: Path, model: BlockBilinear, metrics: dict[str, Any], car
     write_tensors(folder / "weights.safetensors", model.tables, {"format": str(FORMAT)})
     write_json(folder / "metrics.json", metrics)
     write_text(folder / "README.md", card)
-    write_json(folder / "manifest.json", {**read_manifest(folder), "status": "finished"})
+    finish(folder)
     for name in CHECKPOINTS:
         (folder / name).unlink(missing_ok=True)
 
@@ -131,6 +169,8 @@ def read_model(folder: Path) -> tuple[BlockBilinear, Graph, TrainConfig]:
     """The trained model of a finished run, on the CPU."""
     manifest = read_manifest(folder)
     weights = folder / "weights.safetensors"
+    if manifest.get("kind") == "search":
+        raise OutputError(f"{folder} holds a search: train what it found, eras train DATA -f {folder}/function.json")
     if manifest.get("status") != "finished":
         raise FailureError(f"the run {folder} has not ended: go on with `eras resume {folder}`")
     config, function, graph = read_config(folder), read_function(folder), read_graph(folder)

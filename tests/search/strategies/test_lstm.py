@@ -3,8 +3,8 @@ from __future__ import annotations
 import numpy as np
 import torch
 
-from eras.search.policy import Policy
 from eras.search.space import Space
+from eras.search.strategies.lstm import Policy
 
 SPACE = Space(2, 1)
 
@@ -18,7 +18,7 @@ def test_the_policy_moves_towards_what_is_rewarded() -> None:
     entropies = []
     for _ in range(120):
         tokens = policy.sample(16)
-        entropies.append(policy.learn(tokens, (tokens == target).mean(1))["entropy"])
+        entropies.append(policy.learn(tokens, (tokens == target).mean(1, keepdims=True))["entropy"])
     assert (policy.sample(400) == target).mean() > before + 0.3
     assert entropies[-1] < entropies[0]
 
@@ -38,12 +38,12 @@ def test_the_baseline_is_a_moving_average_over_all_steps() -> None:
         tokens = policy.sample(4)
         expected = reward if expected is None else expected
         expected = 0.95 * expected + 0.05 * reward
-        assert np.isclose(policy.learn(tokens, np.full(4, reward))["baseline"], expected)
+        assert np.isclose(policy.learn(tokens, np.full((4, 1), reward))["baseline"], expected)
 
 
 def test_rewards_at_the_baseline_teach_nothing() -> None:
     policy = Policy(SPACE, seed=0)
     policy.baseline = 0.5
     before = [p.detach().clone() for p in policy.parameters()]
-    policy.learn(policy.sample(8), np.full(8, 0.5))
+    policy.learn(policy.sample(8), np.full((8, 1), 0.5))
     assert all(torch.equal(a, b) for a, b in zip(before, policy.parameters(), strict=True))

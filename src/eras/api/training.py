@@ -1,17 +1,15 @@
-"""What `import eras` offers for work: train, resume, evaluate. The command line is a thin face of this."""
+"""`train`, `resume` and `evaluate`: one function on one graph."""
 
 from __future__ import annotations
 
-import contextlib
-import signal
 import tempfile
-import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any, Literal
 
 import torch
 
+from eras.api.interrupt import graceful_interrupt
 from eras.errors import DataError, SettingError
 from eras.evaluation import Evaluation, validator
 from eras.graph import Graph, load_graph, read_graph
@@ -51,7 +49,7 @@ def train(
     function = _function(function)
     TrainConfig().updated(**settings)
     base = config or recommend(graph.training_view(), function.blocks, **settings)
-    config = _resolved(base.updated(**settings))
+    config = resolved(base.updated(**settings))
     _check(graph, function, config)
     if out is None:
         with tempfile.TemporaryDirectory(prefix="eras-") as temporary:
@@ -65,9 +63,8 @@ def train(
     return _run(folder, graph, function, config, on_step)
 
 
-def resume(folder: str | Path, *, on_step: OnStep = lambda report: None) -> Model:
+def resume_training(folder: Path, *, on_step: OnStep = lambda report: None) -> Model:
     """Go on with a run that was stopped or killed; a finished run is just loaded."""
-    folder = Path(folder)
     if read_manifest(folder).get("status") == "finished":
         return Model.load(folder)
     graph, function, config = read_graph(folder), read_function(folder), read_config(folder)
@@ -86,7 +83,7 @@ def _function(function: ScoringFunction | Structure | str | Path) -> ScoringFunc
     return ScoringFunction([function]) if isinstance(function, Structure) else load_function(function)
 
 
-def _resolved(config: TrainConfig) -> TrainConfig:
+def resolved(config: TrainConfig) -> TrainConfig:
     """Settle what depends on the machine, so that a resumed run computes the same bits."""
     try:
         device = torch.device(config.device)
@@ -104,41 +101,32 @@ def _check(graph: Graph, function: ScoringFunction, config: TrainConfig) -> None
 
 
 def _run(folder: Path, graph: Graph, function: ScoringFunction, config: TrainConfig, on_step: OnStep) -> Model:
+    bilinear, training = run_training(folder, graph, function, config, on_step)
+    return judged(folder, graph, bilinear, config, {"training": training})
+
+
+def run_training(
+    folder: Path, graph: Graph, function: ScoringFunction, config: TrainConfig, on_step: OnStep
+) -> tuple[BlockBilinear, dict[str, Any]]:
+    """Train in `folder`, or go on there; the model of the best epoch, and how it came about. Sees no test triple."""
     view = graph.training_view()
     trainer = Trainer(view, function, config, folder, validator(view, config.memory_mb))
-    with _graceful_interrupt() as interrupted:
+    with graceful_interrupt() as interrupted:
         bilinear = trainer.run(on_step, interrupted.is_set)
-    model = Model(bilinear, graph, config, {}, folder)
-    model.metrics = {
-        "training": {
-            "best_epoch": trainer.progress.best_epoch + 1,
-            "epochs": trainer.progress.epoch,
-            "seconds": round(trainer.progress.seconds, 3),
-            "selection_mrr": trainer.progress.best_mrr,
-        },
-        **{split: model.evaluate(split).to_json() for split in ("valid", "test") if len(graph.split(split))},
+    return bilinear, {
+        "best_epoch": trainer.progress.best_epoch + 1,
+        "epochs": trainer.progress.epoch,
+        "seconds": round(trainer.progress.seconds, 3),
+        "selection_mrr": trainer.progress.best_mrr,
     }
+
+
+def judged(folder: Path, graph: Graph, bilinear: BlockBilinear, config: TrainConfig, metrics: dict[str, Any]) -> Model:
+    """Rank validation and test, and write the model directory."""
+    model = Model(bilinear, graph, config, metrics, folder)
+    for split in ("valid", "test"):
+        if len(graph.split(split)):
+            metrics[split] = model.evaluate(split).to_json()
     bilinear.to("cpu")
-    card = model_card(graph, function, config, model.metrics, read_manifest(folder))
-    write_model(folder, bilinear, model.metrics, card)
+    write_model(folder, bilinear, metrics, model_card(graph, bilinear.function, config, metrics, read_manifest(folder)))
     return model
-
-
-@contextlib.contextmanager
-def _graceful_interrupt() -> Iterator[threading.Event]:
-    """The first Ctrl-C sets the event, so that the step ends and is saved; the second one interrupts at once."""
-    event = threading.Event()
-    if threading.current_thread() is not threading.main_thread():
-        yield event
-        return
-    previous = signal.getsignal(signal.SIGINT)
-
-    def on_signal(number: int, frame: Any) -> None:
-        event.set()
-        signal.signal(signal.SIGINT, previous)
-
-    signal.signal(signal.SIGINT, on_signal)
-    try:
-        yield event
-    finally:
-        signal.signal(signal.SIGINT, previous)

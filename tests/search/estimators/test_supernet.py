@@ -9,8 +9,8 @@ from eras.graph.planted import Plan, plant
 from eras.graph.queries import Queries
 from eras.models import BlockBilinear
 from eras.scoring import ScoringFunction
+from eras.search.estimators.supernet import Supernet
 from eras.search.space import Space
-from eras.search.supernet import Supernet
 from eras.training import TrainConfig
 from eras.training.batches import make_batch
 from eras.training.objective import ScoreBuffer

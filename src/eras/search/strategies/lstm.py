@@ -6,6 +6,8 @@ U(±0.1), logits squashed to 2.5·tanh(logits / 5), Adam with 3.5e-4: the settin
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
 import torch
 from torch import Tensor, nn
@@ -34,7 +36,7 @@ class Policy(nn.Module):
             with torch.no_grad():
                 parameter.copy_(torch.rand(parameter.shape, generator=self.generator) * 0.2 - 0.1)
         self.optimiser = torch.optim.Adam(self.parameters(), lr=LEARNING_RATE)
-        self.baseline: float | None = None
+        self.baseline = math.nan
 
     def sample(self, count: int) -> Tokens:
         """(count, V) tokens drawn from the policy."""
@@ -43,16 +45,17 @@ class Policy(nn.Module):
         return tokens.numpy()
 
     def learn(self, tokens: Tokens, rewards: np.ndarray) -> dict[str, float]:
-        """One REINFORCE step on candidates and their rewards; what the journal wants to know about it."""
-        if self.baseline is None:
-            self.baseline = float(rewards.mean())
-        advantage = torch.from_numpy(rewards - self.baseline).float()
+        """One REINFORCE step on candidates and their rewards, whatever group earned them."""
+        total = rewards.sum(1)
+        if math.isnan(self.baseline):
+            self.baseline = float(total.mean())
+        advantage = torch.from_numpy(total - self.baseline).float()
         _, log_p, entropy = self._roll(len(tokens), torch.from_numpy(tokens))
         loss = -(advantage * log_p).mean() - self.entropy_bonus * entropy.mean()
         self.optimiser.zero_grad()
         loss.backward()  # type: ignore[no-untyped-call]  # torch leaves it untyped
         self.optimiser.step()
-        self.baseline = BASELINE_DECAY * self.baseline + (1 - BASELINE_DECAY) * float(rewards.mean())
+        self.baseline = BASELINE_DECAY * self.baseline + (1 - BASELINE_DECAY) * float(total.mean())
         return {"baseline": self.baseline, "entropy": float(entropy.detach().mean()) / self.space.decisions}
 
     def state(self) -> dict[str, Tensor]:
@@ -60,9 +63,10 @@ class Policy(nn.Module):
         tensors = {f"parameter.{name}": p.detach() for name, p in self.named_parameters()}
         for name, p in self.named_parameters():
             tensors |= {f"adam.{name}.{key}": value for key, value in self.optimiser.state[p].items()}
-        return {**tensors, "generator": self.generator.get_state()}
+        baseline = torch.tensor(self.baseline, dtype=torch.float64)
+        return {**tensors, "generator": self.generator.get_state(), "baseline": baseline}
 
-    def restore(self, state: dict[str, Tensor], baseline: float | None) -> None:
+    def restore(self, state: dict[str, Tensor]) -> None:
         with torch.no_grad():
             for name, p in self.named_parameters():
                 p.copy_(state[f"parameter.{name}"])
@@ -70,7 +74,7 @@ class Policy(nn.Module):
                 saved = {key.removeprefix(prefix): value for key, value in state.items() if key.startswith(prefix)}
                 self.optimiser.state[p] = saved
         self.generator.set_state(state["generator"])
-        self.baseline = baseline
+        self.baseline = float(state["baseline"])
 
     def _roll(self, count: int, given: Tensor | None) -> tuple[Tensor, Tensor, Tensor]:
         """Tokens (count, V), their log-probability (count,) and the policy's entropy along them (count,)."""

@@ -30,10 +30,11 @@ class Supernet(BlockBilinear):
         candidates: Sequence[Candidate],
         dim: int,
         reciprocal: bool,
+        device: str = "cpu",
     ) -> None:
         names = view.relations.names.to_list()
         function = ScoringFunction(candidates[0], dict(zip(names, groups.tolist(), strict=True)))
-        super().__init__(function, names, len(view.entities), dim, reciprocal=reciprocal)
+        super().__init__(function, names, len(view.entities), dim, reciprocal=reciprocal, device=device)
         self.play(candidates)
 
     def play(self, candidates: Sequence[Candidate]) -> None:

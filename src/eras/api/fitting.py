@@ -1,0 +1,228 @@
+"""`fit`: from a graph to the best model in the time given; search, train, judge.
+
+The function found and the hand-designed ones are trained with the same recipe, and the best on validation is kept. So
+the result is never worse on validation than the best hand-designed function that was trained.
+"""
+
+from __future__ import annotations
+
+import shutil
+import tempfile
+from collections.abc import Callable
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+from eras.api.searching import resume_search, search
+from eras.api.training import judged, resolved, run_training
+from eras.errors import DataError, SettingError
+from eras.files import Journal, write_json
+from eras.graph import Graph, TrainingView, load_graph, read_graph, write_graph
+from eras.scoring import ScoringFunction
+from eras.scoring.named import named
+from eras.search.estimators.standalone import epoch_seconds
+from eras.search.plan import START_SECONDS
+from eras.search.result import Progress
+from eras.search.start import hand_designed
+from eras.store import Model, claim
+from eras.store.directory import going_on, read_config, read_manifest, write_function, write_manifest
+from eras.training import Report, TrainConfig, recommend
+
+HAND_DESIGNED = ("distmult", "complex", "simple", "analogy")
+"""The functions that a search must beat."""
+
+SEARCH_SHARE = 0.4
+LEAST_SECONDS, MOST_SECONDS = 80.0, 2 * 3600.0
+LEAST_EPOCHS = 3
+VALIDATION = 1.15
+"""An epoch with its share of validation, in epochs."""
+
+
+@dataclass(frozen=True)
+class FitPlan:
+    """How the time is spent: on the search, then on training so many functions for so many epochs each."""
+
+    seconds: float
+    search_seconds: float
+    trained: int
+    epochs: int
+    given: bool
+
+    def describe(self) -> str:
+        chosen = "as given" if self.given else "chosen for a graph of this size"
+        return (
+            f"about {_duration(self.seconds)} ({chosen}): {_duration(self.search_seconds)} of search, then "
+            f"{self.trained} functions trained for at most {self.epochs} epochs each"
+        )
+
+
+@dataclass(frozen=True)
+class Watchers:
+    """Who is told what: the plan, the search's progress, and for each function in training its steps."""
+
+    on_plan: Callable[[FitPlan, TrainConfig], None] = lambda plan, config: None
+    on_search: Callable[[Progress], None] = lambda progress: None
+    on_training: Callable[[str, int, int], None] = lambda name, number, total: None
+    on_step: Callable[[Report], None] = lambda report: None
+
+
+NOBODY = Watchers()
+
+
+def fit(
+    graph: Graph | str | Path,
+    *,
+    seconds: float | None = None,
+    groups: int | None = None,
+    blocks: int = 4,
+    out: str | Path | None = None,
+    overwrite: bool = False,
+    watchers: Watchers = NOBODY,
+    command: str | None = None,
+    **settings: Any,
+) -> Model:
+    """Search a scoring function for the graph, train it beside hand-designed ones, and return the best model.
+
+    Args:
+        graph: a `Graph`, or anything `load_graph` takes.
+        seconds: about how long it may take; chosen by the graph's size if not given.
+        groups, blocks: N and M of the search; 3 groups (fewer if the graph has fewer relations) and 4 blocks.
+        out: the run folder, which becomes the model directory; a fit that was stopped there goes on.
+        overwrite: replace what is in `out` instead.
+        settings: fields of `TrainConfig` for the final trainings, such as `dim=128`; `seed` also seeds the search.
+    """
+    graph = graph if isinstance(graph, Graph) else load_graph(graph)
+    if out is None:
+        with tempfile.TemporaryDirectory(prefix="eras-") as temporary:
+            folder = Path(temporary) / "fit"
+            model = fit(
+                graph,
+                seconds=seconds,
+                groups=groups,
+                blocks=blocks,
+                out=folder,
+                watchers=watchers,
+                command=command,
+                **settings,
+            )
+            model.folder = None
+            return model
+    folder = Path(out)
+    given = {"seconds": seconds, "groups": groups, "blocks": blocks, **settings}
+    manifest = going_on(folder, "fit", graph, given, overwrite)
+    if manifest is None:
+        TrainConfig().updated(**settings)
+        if not len(graph.valid):
+            raise DataError(f"the graph {graph.name!r} has no validation triples: add some, or hold some out")
+        plan, config = plan_fit(graph.training_view(), seconds, blocks, **settings)
+        claim(folder, overwrite)
+        write_manifest(folder, "fit", graph, config, command, given=given, plan=asdict(plan))
+        write_graph(graph, folder)
+        write_json(folder / "config.json", config.model_dump())
+    return resume_fit(folder, watchers=watchers)
+
+
+def plan_fit(view: TrainingView, seconds: float | None, blocks: int, **settings: Any) -> tuple[FitPlan, TrainConfig]:
+    """Divide the time, after measuring what an epoch takes; too little of it is refused, with what would do."""
+    config = resolved(recommend(view, blocks, **settings))
+    complex_ = named("complex") if blocks % 2 == 0 else named("distmult")
+    epoch = VALIDATION * epoch_seconds(view, complex_, config, config.threads)
+    everyone = len(HAND_DESIGNED) + 1
+    total = seconds or min(MOST_SECONDS, max(LEAST_SECONDS, everyone * config.epochs * epoch / (1 - SEARCH_SHARE)))
+    search_seconds = SEARCH_SHARE * total
+    left = total - search_seconds
+    trained = everyone if left / everyone >= epoch * config.epochs / 2 else 2
+    epochs = min(config.epochs, int(left / (trained * epoch)))
+    if epochs < min(LEAST_EPOCHS, config.epochs) or search_seconds <= START_SECONDS:
+        needed = max(2 * LEAST_EPOCHS * epoch / (1 - SEARCH_SHARE), 2 * START_SECONDS / SEARCH_SHARE)
+        raise SettingError(
+            f"{_duration(total)} are too short for this graph: an epoch at dim {config.dim} takes about "
+            f"{_duration(epoch)}; give at least {_duration(needed)}, or a smaller dim"
+        )
+    plan = FitPlan(total, search_seconds, trained, epochs, seconds is not None)
+    return plan, config.updated(epochs=epochs, validate_every=max(1, epochs // 20))
+
+
+def resume_fit(folder: Path, *, watchers: Watchers = NOBODY) -> Model:
+    """Go on with a fit that was stopped or killed; a finished one is just loaded."""
+    manifest = read_manifest(folder)
+    if manifest["status"] == "finished":
+        return Model.load(folder)
+    graph, config = read_graph(folder), read_config(folder)
+    plan, given = FitPlan(**manifest["plan"]), manifest["given"]
+    watchers.on_plan(plan, config)
+    found = _search(folder / "search", graph, plan, given, config, watchers)
+    entrants = _entrants(folder / "search", found.function, given["blocks"], plan.trained)
+    results: dict[str, dict[str, Any]] = {}
+    for number, (name, function) in enumerate(entrants.items(), start=1):
+        watchers.on_training(name, number, len(entrants))
+        place = folder / "candidates" / name
+        place.mkdir(parents=True, exist_ok=True)
+        _, results[name] = run_training(place, graph, function, config, watchers.on_step)
+    winner = max(results, key=lambda name: results[name]["selection_mrr"])
+    best, training = run_training(folder / "candidates" / winner, graph, entrants[winner], config, watchers.on_step)
+    write_function(folder, entrants[winner], config)
+    shutil.copyfile(folder / "candidates" / winner / "journal.jsonl", folder / "journal.jsonl")
+    summary = {
+        "winner": winner,
+        "verdict": verdict(winner, results, list(entrants)),
+        "candidates": {name: {**result, "function": entrants[name].to_json()} for name, result in results.items()},
+        "search": {key: value for key, value in found.to_json().items() if key not in ("config", "runners_up")},
+    }
+    model = judged(folder, graph, best, config, {"training": training, "fit": summary})
+    for weights in (folder / "candidates").glob("*/*.safetensors"):
+        weights.unlink()
+    return model
+
+
+def verdict(winner: str, results: dict[str, dict[str, Any]], entrants: list[str]) -> str:
+    """Plain words on what the search brought, by validation MRR."""
+    mrr = {name: result["selection_mrr"] for name, result in results.items()}
+    hand = [name for name in entrants if not name.startswith("found")]
+    if not any(name.startswith("found") for name in entrants):
+        return f"The search came back to {entrants[0]}, a hand-designed function, and {winner} is the best of those."
+    best = max(hand, key=lambda name: mrr[name])
+    if winner in hand:
+        return (
+            f"The search brought nothing here: {winner} (validation MRR {mrr[winner]:.4f}) is better than what it "
+            f"found ({mrr['found']:.4f}), so {winner} is kept."
+        )
+    return (
+        f"The function found reaches validation MRR {mrr[winner]:.4f}; the best hand-designed one, {best}, "
+        f"{mrr[best]:.4f}."
+    )
+
+
+def _search(
+    folder: Path, graph: Graph, plan: FitPlan, given: dict[str, Any], config: TrainConfig, watchers: Watchers
+) -> Any:
+    if (folder / "manifest.json").exists():
+        return resume_search(folder, watch=watchers.on_search)
+    groups = given["groups"] or min(3, len(graph.relations))
+    settings = {"blocks": given["blocks"], "groups": groups, "seconds": plan.search_seconds, "seed": config.seed}
+    return search(graph, out=folder, watch=watchers.on_search, **settings)
+
+
+def _entrants(searched: Path, found: ScoringFunction, blocks: int, trained: int) -> dict[str, ScoringFunction]:
+    """The functions to train, by name: hand-designed ones, the best by their trials first, and what was found.
+
+    Where the search came back to a hand-designed function, that function is trained once.
+    """
+    tiles = hand_designed(blocks)
+    hand = {name: ScoringFunction([tiles[name]], name=name) if name in tiles else named(name) for name in HAND_DESIGNED}
+    longest: dict[ScoringFunction, tuple[int, float]] = {}
+    for event in Journal(searched / "search.jsonl").events("trial"):
+        function = ScoringFunction.from_json(event["function"])
+        longest[function] = max(longest.get(function, (0, 0.0)), (event["epochs"], event["mrr"]))
+    order = sorted(hand, key=lambda name: longest.get(hand[name], (0, 0.0)), reverse=True)
+    entrants = {name: hand[name] for name in order[: trained - 1]}
+    if found not in hand.values():
+        label = "found"
+        return {label: ScoringFunction(found.structures, found.groups, label), **entrants}
+    return {**{name: f for name, f in hand.items() if f == found}, **entrants}
+
+
+def _duration(seconds: float) -> str:
+    if seconds < 120:
+        return f"{seconds:.0f} s"
+    return f"{seconds / 60:.0f} min" if seconds < 7200 else f"{seconds / 3600:.1f} h"

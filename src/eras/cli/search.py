@@ -1,0 +1,115 @@
+"""`eras search`: find a scoring function for a graph."""
+
+from __future__ import annotations
+
+import shlex
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+from rich.markup import escape
+
+from eras.cli.common import (
+    Columns,
+    Data,
+    Holdout,
+    Json,
+    Labels,
+    Overwrite,
+    SplitSeed,
+    Time,
+    console,
+    emit_json,
+    examples,
+    read_graph,
+    say,
+    seconds_of,
+    show_graph,
+)
+from eras.cli.settings import with_setting_options
+from eras.search.config import METHODS, SearchConfig
+
+if TYPE_CHECKING:
+    from eras.api import SearchResult
+
+app = typer.Typer(rich_markup_mode=None, add_completion=False)
+
+HELP = (
+    "Search the scoring function that fits a graph: groups of relations, and a block structure for each.\n\n"
+    "Writes function.json, its picture, curves, a journal and a summary; the same command goes on with a search that "
+    "was stopped. `eras fit` does this and trains the result; the methods are:\n\n\b\n"
+    + "\n".join(f"  {name:<18} {text}" for name, (_, text) in METHODS.items())
+)
+EXAMPLES = examples(
+    "eras search umls --time 1m --out runs/umls-search",
+    "eras search umls --method eras --groups 3 --blocks 4",
+    "eras train umls --function runs/umls-search/function.json",
+)
+_FIXED = ("strategy", "estimator", "measure", "training", "seconds")
+"""Settings that a method's name decides, or that have an option of their own."""
+
+
+def search(
+    data: Data,
+    method: Annotated[str, typer.Option("--method", "-m", help="Which searcher; see above.")] = "evolution",
+    time: Time = None,
+    dim: Annotated[int | None, typer.Option("--dim", min=1, help="Dimension of trials and supernet.")] = None,
+    workers: Annotated[
+        int | None, typer.Option("--workers", min=1, help="Trials side by side; all cores if not given.")
+    ] = None,
+    out: Annotated[Path | None, typer.Option("--out", "-o", help="The folder; runs/DATA-METHOD if not given.")] = None,
+    overwrite: Overwrite = False,
+    columns: Columns = None,
+    labels: Labels = None,
+    holdout: Holdout = "0.1,0.1",
+    split_seed: SplitSeed = 0,
+    as_json: Json = False,
+    **settings: Any,
+) -> None:
+    from eras import api
+    from eras.cli.live import search_view
+    from eras.search.config import method_config
+
+    given = {name: value for name, value in settings.items() if value is not None}
+    given |= {"seconds": seconds_of(time)} if time else {}
+    method_config(method, **given)
+    graph = read_graph(data, columns, labels, holdout, split_seed)
+    show_graph(graph)
+    folder = out or Path("runs") / f"{graph.name}-{method}"
+    with search_view(folder) as watch:
+        result = api.search(
+            graph,
+            method,
+            out=folder,
+            overwrite=overwrite,
+            workers=workers,
+            watch=watch,
+            command=shlex.join(["eras", *sys.argv[1:]]),
+            **given,
+            **({"dim": dim} if dim else {}),
+        )
+    show_search(result, as_json)
+
+
+def show_search(result: SearchResult, as_json: bool) -> None:
+    """What `search` and `resume` print at the end."""
+    from eras.cli.live import structures
+
+    used = len(set(result.function.groups.values())) or 1
+    say(
+        f"Tried {result.tried:,} functions in {result.seconds:.0f} s. The best one has "
+        f"{'one structure for all relations' if used == 1 else f'{used} groups of relations'} "
+        f"(reward {result.reward:.4f}):"
+    )
+    console.print(structures(result.function))
+    folder = escape(str(result.folder))
+    say(
+        f"function.json, function.svg, curves.svg, search.jsonl and summary.json are in [bold]{folder}[/].\n"
+        f"Next: eras train DATA --function {folder}/function.json"
+    )
+    if as_json:
+        emit_json({"folder": str(result.folder), **result.to_json()})
+
+
+app.command(help=HELP, epilog=EXAMPLES)(with_setting_options(search, SearchConfig, _FIXED))

@@ -1,0 +1,122 @@
+"""The stand-alone estimator: a function trained from scratch, for few epochs at a small dimension, on one thread.
+
+One thread makes a trial's result independent of how many trials run beside it, so a search gives the same result with
+any number of workers.
+"""
+
+from __future__ import annotations
+
+import os
+import time
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+import torch
+
+from eras.errors import DivergedError
+from eras.evaluation import rank
+from eras.graph import TrainingView
+from eras.graph.model import Triples
+from eras.graph.queries import Queries
+from eras.models import BlockBilinear
+from eras.scoring import ScoringFunction
+from eras.training import TrainConfig
+from eras.training.stepper import Stepper
+
+Floats = npt.NDArray[np.float64]
+
+
+@dataclass(frozen=True, eq=False)
+class Task:
+    """The part of a graph that a worker needs."""
+
+    relations: Sequence[str]
+    n_entities: int
+    train: Triples
+    valid: Triples
+
+    @classmethod
+    def of(cls, view: TrainingView) -> Task:
+        return cls(view.relations.names.to_list(), len(view.entities), view.train, view.valid)
+
+
+@dataclass(frozen=True, eq=False)
+class Trial:
+    """Validation MRR after training, and its parts: the reciprocal ranks of each relation, added up (n_relations,)."""
+
+    mrr: float
+    by_relation: Floats
+    seconds: float
+
+
+class StandAlone:
+    """Trains functions side by side, each in a process of its own; a single worker trains in this process."""
+
+    def __init__(self, view: TrainingView, config: TrainConfig, workers: int | None = None) -> None:
+        self.task, self.config = Task.of(view), config
+        self.workers = workers or (os.process_cpu_count() if hasattr(os, "process_cpu_count") else os.cpu_count()) or 1
+        if config.device != "cpu":
+            self.workers = 1
+
+    def measure(self, functions: Sequence[ScoringFunction], epochs: int) -> Iterator[Trial]:
+        """The trial of each function after `epochs` epochs, in the order given, each as soon as it is known."""
+        if self.workers == 1:
+            threads = torch.get_num_threads()
+            for function in functions:
+                yield train_briefly(self.task, function, self.config, epochs)
+                torch.set_num_threads(threads)
+            return
+        from joblib import Parallel, delayed, parallel_config
+
+        with parallel_config("loky", inner_max_num_threads=1):
+            run = Parallel(n_jobs=self.workers, return_as="generator")
+            yield from run(delayed(train_briefly)(self.task, f, self.config, epochs) for f in functions)
+
+
+def train_briefly(task: Task, function: ScoringFunction, config: TrainConfig, epochs: int) -> Trial:
+    """Train for `epochs` epochs on one thread and rank validation, filtered by train and validation."""
+    started = time.monotonic()
+    torch.set_num_threads(1)
+    model = train_model(task, function, config, epochs)
+    sizes = task.n_entities, len(task.relations)
+    known = Queries.of(np.concatenate([task.train, task.valid]), *sizes)
+    try:
+        table = rank(model, Queries.of(task.valid, *sizes), known, memory_mb=config.memory_mb)
+    except DivergedError:
+        return Trial(0.0, np.zeros(sizes[1]), time.monotonic() - started)
+    reciprocal_rank: Floats = 2.0 / (table["low"] + table["high"]).to_numpy()
+    by_relation: Floats = np.bincount(table["relation"].to_numpy(), reciprocal_rank, sizes[1]).astype(np.float64)
+    return Trial(float(reciprocal_rank.mean()), by_relation, time.monotonic() - started)
+
+
+def train_model(task: Task, function: ScoringFunction, config: TrainConfig, epochs: int) -> BlockBilinear:
+    """A model after a few epochs: no validation on the way, nothing kept on disk."""
+    stepper = _stepper(task, function, config)
+    for epoch in range(epochs):
+        for step in range(stepper.steps):
+            stepper.step(epoch, step)
+    return stepper.model
+
+
+def epoch_seconds(view: TrainingView, function: ScoringFunction, config: TrainConfig, threads: int = 1) -> float:
+    """What an epoch will take on so many threads, from a few steps of it."""
+    before = torch.get_num_threads()
+    torch.set_num_threads(threads)
+    stepper = _stepper(Task.of(view), function, config)
+    taken = min(4, stepper.steps)
+    stepper.step(0, 0)
+    started = time.monotonic()
+    for step in range(taken):
+        stepper.step(0, step)
+    torch.set_num_threads(before)
+    return (time.monotonic() - started) / taken * stepper.steps
+
+
+def _stepper(task: Task, function: ScoringFunction, config: TrainConfig) -> Stepper:
+    model = BlockBilinear(
+        function, task.relations, task.n_entities, config.dim, reciprocal=config.reciprocal, device=config.device
+    )
+    model.initialise(config.seed, config.init, config.init_scale)
+    return Stepper(model, Queries.of(task.train, task.n_entities, len(task.relations)), config)

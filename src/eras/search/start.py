@@ -1,0 +1,44 @@
+"""Where searches start: the hand-designed structures, cut to M blocks, and what a trained SimplE says of relations."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from eras.graph import TrainingView
+from eras.scoring import Structure
+from eras.scoring.named import NAMES, named
+from eras.search.estimators.standalone import Task, train_model
+from eras.search.grouping import Groups, by_embedding
+from eras.search.space import allowed
+from eras.training import TrainConfig
+
+
+def hand_designed(blocks: int) -> dict[str, Structure]:
+    """The named structures that `blocks` blocks can hold, by name; those equivalent to an earlier one are left out."""
+    found: dict[str, Structure] = {}
+    for name in NAMES:
+        structure = named(name).structures[0]
+        if blocks % structure.blocks == 0 and allowed([structure]):
+            repeated = tiled(structure, blocks // structure.blocks)
+            if repeated not in found.values():
+                found[name] = repeated
+    return found
+
+
+def tiled(structure: Structure, times: int) -> Structure:
+    """The structure repeated along the diagonal, each copy with blocks of its own: the same function, cut finer."""
+    M = structure.blocks
+    cells = np.zeros((M * times, M * times), dtype=np.int64)
+    own = np.array(structure.cells)
+    for copy in range(times):
+        place = slice(copy * M, (copy + 1) * M)
+        cells[place, place] = np.sign(own) * (np.abs(own) + copy * M)
+    return Structure(cells.tolist())
+
+
+def pretrained_groups(
+    view: TrainingView, config: TrainConfig, epochs: int, groups: int, rng: np.random.Generator
+) -> Groups:
+    """Relations clustered by their embeddings under SimplE, trained alone (the paper's variant pde)."""
+    simple = train_model(Task.of(view), named("simple"), config, epochs)
+    return by_embedding(simple, view, groups, rng)

@@ -1,0 +1,79 @@
+"""`eras search`, `eras fit` and `eras resume` through the installed command line."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from command import eras
+from eras.graph.planted import Plan, plant, write_planted
+
+SMALL = ("--dim", "16", "--trial-epochs", "1", "--trials", "14", "--finalists", "2", "--workers", "1")
+
+
+@pytest.fixture(scope="module")
+def graph(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("graph") / "planted"
+    write_planted(plant(Plan(entities=60, triples_per_relation=60), 0), folder)
+    return folder
+
+
+def test_a_search_writes_a_function_that_trains_and_a_second_call_just_reads_it(graph: Path, tmp_path: Path) -> None:
+    out = tmp_path / "search"
+    first = eras("search", graph, *SMALL, "--groups", "2", "--out", out, "--json")
+    summary = json.loads(first.stdout)
+    assert {"function.json", "function.svg", "curves.svg", "search.jsonl", "summary.json"} <= {
+        path.name for path in out.iterdir()
+    }
+    assert summary["function"] == json.loads((out / "summary.json").read_text())["function"]
+    again = eras("search", graph, *SMALL, "--groups", "2", "--out", out, "--json")
+    assert json.loads(again.stdout) == summary
+    trained = eras(
+        "train", graph, "-f", out / "function.json", "--dim", "16", "--epochs", "1", "-o", tmp_path / "run", "--json"
+    )
+    assert json.loads(trained.stdout)["test"]["mrr"] > 0
+
+
+def test_a_search_is_not_mixed_with_another(graph: Path, tmp_path: Path) -> None:
+    out = tmp_path / "search"
+    eras("search", graph, *SMALL, "--groups", "1", "--out", out)
+    other = eras("search", graph, *SMALL, "--groups", "2", "--out", out, code=2)
+    assert "with other settings (groups: 1, now 2)" in " ".join(other.stderr.split())
+    elsewhere = eras("search", "umls", *SMALL, "--groups", "1", "--out", out, code=2)
+    assert "of another graph (planted)" in " ".join(elsewhere.stderr.split())
+    assert "holds a search" in eras("predict", out, "--head", "e1", "--relation", "general_1", code=2).stderr
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (("--groups", "99"), "groups 99: the search works with 1 to 8 groups"),
+        (("--method", "ears"), "unknown method 'ears'. Did you mean 'eras'"),
+        (("--time", "soon"), "--time 'soon': expected a duration such as 90s, 5m or 1h30m"),
+        (("--time", "1s"), "1 s are too short for a search on this graph"),
+        (("--method", "eras-n1", "--groups", "3"), "method eras-n1 means groups = 1, not 3"),
+        (("--sampling", "odd"), "setting sampling = 'odd'"),
+    ],
+)
+def test_what_cannot_be_searched_is_refused_before_anything_is_written(
+    graph: Path, tmp_path: Path, arguments: tuple[str, ...], message: str
+) -> None:
+    out = tmp_path / "search"
+    assert message in " ".join(eras("search", graph, *arguments, "--out", out, code=2).stderr.split())
+    assert not out.exists()
+
+
+def test_fit_ends_with_a_model_no_worse_on_validation_than_any_that_was_trained(graph: Path, tmp_path: Path) -> None:
+    out = tmp_path / "fit"
+    done = eras("fit", graph, "--time", "45s", "--dim", "16", "--epochs", "3", "--out", out, "--json")
+    story = json.loads(done.stdout)["fit"]
+    mrrs = {name: result["selection_mrr"] for name, result in story["candidates"].items()}
+    assert {"distmult", "complex", "simple", "analogy"} <= set(mrrs)
+    assert mrrs[story["winner"]] == max(mrrs.values())
+    assert story["verdict"] in " ".join(done.stderr.split())
+    assert eras("predict", out, "--head", "e1", "--relation", "general_1", "-k", "3", "--json").stdout
+    again = eras("fit", graph, "--time", "45s", "--dim", "16", "--epochs", "3", "--out", out, "--json")
+    assert json.loads(again.stdout) == json.loads(done.stdout)
+    assert "too short" in eras("fit", graph, "--time", "2s", "--out", tmp_path / "short", code=2).stderr

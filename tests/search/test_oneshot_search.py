@@ -1,0 +1,85 @@
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+import torch
+
+from eras.errors import StoppedError
+from eras.files import Journal
+from eras.graph.planted import Plan, plant
+from eras.search.config import METHODS, SearchConfig, method_config
+from eras.search.oneshot import OneShotSearch
+from eras.training import TrainConfig
+
+VIEW = plant(Plan(entities=60, triples_per_relation=80), 0).graph.training_view()
+SETTINGS = {
+    "blocks": 3, "epochs": 3, "functions": 4, "policy_steps": 3, "reward_batch": 64, "derive": 10, "finalists": 0,
+    "trial_epochs": 1, "training": TrainConfig(dim=12, batch_size=64, reg_weight=0.01, threads=1),
+}  # fmt: skip
+ONE_SHOT = [name for name, (settings, _) in METHODS.items() if settings["estimator"] == "one-shot"]
+
+
+def config_of(method: str, **more: object) -> SearchConfig:
+    return method_config(method, **{**SETTINGS, **more})
+
+
+@pytest.mark.parametrize("method", ONE_SHOT)
+def test_every_method_ends_with_a_function_and_a_journal_that_tells_how(method: str, tmp_path: Path) -> None:
+    config = config_of(method)
+    found = OneShotSearch(VIEW, config, tmp_path).run()
+    assert set(found.function.groups) == set(VIEW.relations.names)
+    assert all(s.uses_every_relation_block for s in found.function.structures)
+    assert len(found.function.structures) == config.groups
+    journal = Journal(tmp_path / "search.jsonl")
+    assert [e["epoch"] for e in journal.events("epoch")] == [1, 2, 3]
+    steps = journal.events("policy")
+    assert len(steps) == config.epochs * config.policy_steps
+    assert all(r == 0 for e in steps for r, f in zip(e["rewards"], e["functions"], strict=True) if f is None)
+    assert journal.events("derived")[0]["rewards"][0] == found.reward
+
+
+@pytest.mark.parametrize("method", ["eras", "eras-dif", "policy-oneshot", "evolution-oneshot"])
+def test_a_search_that_was_cut_off_goes_on_to_the_same_bits(method: str, tmp_path: Path) -> None:
+    (tmp_path / "whole").mkdir()
+    (tmp_path / "cut").mkdir()
+    whole = OneShotSearch(VIEW, config_of(method), tmp_path / "whole")
+    expected = whole.run()
+    for _ in range(2):
+        with pytest.raises(StoppedError):
+            OneShotSearch(VIEW, config_of(method), tmp_path / "cut").run(should_stop=lambda: True)
+    resumed = OneShotSearch(VIEW, config_of(method), tmp_path / "cut")
+    found = resumed.run()
+    assert torch.equal(resumed.supernet.entities, whole.supernet.entities)
+    assert np.array_equal(resumed.supernet.groups, whole.supernet.groups)
+    assert found.reward == expected.reward
+    assert [s.cells for s in found.function.structures] == [s.cells for s in expected.function.structures]
+
+
+def test_groups_that_are_fixed_stay_and_groups_by_reward_move(tmp_path: Path) -> None:
+    moved = {}
+    for grouping in ("pattern", "pretrained", "em", "reward"):
+        folder = tmp_path / grouping
+        folder.mkdir()
+        settings = {**METHODS["evolution-oneshot"][0], **SETTINGS, "grouping": grouping}
+        OneShotSearch(VIEW, SearchConfig(**settings), folder).run()
+        moved[grouping] = sum(e["moved"] for e in Journal(folder / "search.jsonl").events("epoch"))
+    assert moved["pattern"] == moved["pretrained"] == 0
+    assert moved["em"] > 0
+
+
+def test_fair_sampling_trains_every_operation(tmp_path: Path) -> None:
+    search = OneShotSearch(VIEW, config_of("eras", sampling="fair", anchored=False), tmp_path)
+    played = search._pool(5)
+    cells = np.array([[s.cells for s in candidate] for step in played for candidate in step])
+    counts = [(np.abs(cells) == k).sum() for k in range(4)]
+    assert counts[1] == counts[2] == counts[3] == 2 * counts[0]
+
+
+def test_the_finals_train_the_best_samples_on_their_own(tmp_path: Path) -> None:
+    found = OneShotSearch(VIEW, config_of("eras", finalists=2), tmp_path, workers=1).run()
+    trials = Journal(tmp_path / "search.jsonl").events("trial")
+    assert [e["epochs"] for e in trials].count(3) == 2
+    assert [e["epochs"] for e in trials].count(9) == 1
+    assert found.reward == trials[-1]["mrr"]

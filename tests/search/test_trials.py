@@ -1,0 +1,133 @@
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from eras.errors import SettingError, StoppedError, UnknownNameError
+from eras.files import Journal
+from eras.graph.planted import Plan, plant
+from eras.scoring import ScoringFunction
+from eras.scoring.named import named
+from eras.search.config import SearchConfig, method_config
+from eras.search.estimators.standalone import StandAlone, Task, train_briefly
+from eras.search.plan import plan_search
+from eras.search.race import Race
+from eras.search.start import hand_designed
+from eras.search.trials import TrialSearch
+from eras.training import TrainConfig
+
+PLANTED = plant(Plan(entities=60, triples_per_relation=80), 0)
+VIEW = PLANTED.graph.training_view()
+TRAINING = TrainConfig(dim=16, batch_size=64, reg_weight=0.01)
+
+
+def config_of(method: str = "evolution", **more: object) -> SearchConfig:
+    settings = {"trials": 24, "generation": 6, "trial_epochs": 1, "finalists": 2, "training": TRAINING}
+    return method_config(method, **{**settings, **more})
+
+
+def test_a_trial_is_the_same_in_any_company() -> None:
+    functions = [named("complex"), named("distmult"), named("simple")]
+    alone = [train_briefly(Task.of(VIEW), f, TRAINING, 2) for f in functions]
+    together = list(StandAlone(VIEW, TRAINING, workers=2).measure(functions, 2))
+    assert [t.mrr for t in together] == [t.mrr for t in alone]
+    for trial in together:
+        assert trial.by_relation.sum() / (2 * len(VIEW.valid)) == pytest.approx(trial.mrr)
+
+
+def test_equivalent_functions_are_trained_once(tmp_path: Path) -> None:
+    race = Race(StandAlone(VIEW, TRAINING, workers=1), Journal(tmp_path / "search.jsonl"))
+    simple = hand_designed(4)["simple"]
+    renamed = ScoringFunction([type(simple)([[-c for c in row] for row in simple.cells])])
+    first, second = race.measure([ScoringFunction([simple]), renamed], 1)
+    assert first.mrr == second.mrr
+    assert len(race.journal.events("trial")) == 1
+    again = Race(race.estimator, Journal(tmp_path / "search.jsonl"))
+    assert again.measure([renamed], 1)[0].mrr == first.mrr
+    assert len(again.journal.events("trial")) == 1
+
+
+def test_a_search_with_a_time_limit_takes_up_its_clock_where_it_was(tmp_path: Path) -> None:
+    config = config_of(trials=None, seconds=6.0)
+    first = TrialSearch(VIEW, config, tmp_path, workers=1)
+    with pytest.raises(StoppedError):
+        first.run(should_stop=lambda: first.stage == "groups")
+    before = Journal(tmp_path / "search.jsonl").events("generation")
+    resumed = TrialSearch(VIEW, config, tmp_path, workers=1)
+    resumed.run()
+    after = Journal(tmp_path / "search.jsonl").events("generation")
+    assert after[: len(before)] == before
+    assert [e["elapsed"] for e in after] == sorted(e["elapsed"] for e in after)
+    assert resumed.seconds < 15
+
+
+@pytest.mark.parametrize("method", ["evolution", "policy"])
+def test_a_search_that_was_stopped_trains_nothing_twice_and_ends_alike(method: str, tmp_path: Path) -> None:
+    (tmp_path / "whole").mkdir()
+    (tmp_path / "cut").mkdir()
+    expected = TrialSearch(VIEW, config_of(method), tmp_path / "whole", workers=1).run()
+    trained = 0
+
+    def stop() -> bool:
+        nonlocal trained
+        trained += 1
+        return trained % 9 == 0
+
+    while True:
+        try:
+            found = TrialSearch(VIEW, config_of(method), tmp_path / "cut", workers=1).run(should_stop=stop)
+            break
+        except StoppedError:
+            pass
+    assert trained > 9
+    assert found == expected
+    whole, cut = (Journal(tmp_path / name / "search.jsonl").events("trial") for name in ("whole", "cut"))
+    assert [(e["function"], e["mrr"]) for e in cut] == [(e["function"], e["mrr"]) for e in whole]
+
+
+def test_groups_start_from_the_best_single_structures_and_singles_stay_in_the_race(tmp_path: Path) -> None:
+    found = TrialSearch(VIEW, config_of(groups=4), tmp_path, workers=1).run()
+    journal = Journal(tmp_path / "search.jsonl")
+    stages = [e["stage"] for e in journal.events("generation")]
+    assert stages == sorted(stages, reverse=True), "single structures, then groups"
+    assert set(stages) == {"single structures", "groups"}
+    singles = journal.events("trial")[: len(hand_designed(4))]
+    assert {str(ScoringFunction.from_json(e["function"]).structures[0]) for e in singles} == {
+        str(s) for s in hand_designed(4).values()
+    }
+    best_single = max(e["mrr"] for e in journal.events("trial") if len(e["function"]["structures"]) == 1)
+    longest = max(e["epochs"] for e in journal.events("trial"))
+    assert found.reward == max(e["mrr"] for e in journal.events("trial") if e["epochs"] == longest)
+    assert best_single > 0
+
+
+def test_hand_designed_structures_are_cut_to_any_number_of_blocks() -> None:
+    assert set(hand_designed(2)) == {"distmult", "complex", "simple"}
+    assert {"distmult", "complex", "simple", "analogy"} < set(hand_designed(4))
+    assert set(hand_designed(5)) == {"distmult"}
+    assert hand_designed(4)["complex"].cells == ((1, 2, 0, 0), (-2, 1, 0, 0), (0, 0, 3, 4), (0, 0, -4, 3))
+
+
+def test_what_cannot_be_searched() -> None:
+    with pytest.raises(UnknownNameError, match="Did you mean 'evolution'"):
+        method_config("evolutoin")
+    with pytest.raises(SettingError, match="eras-n1 means groups = 1, not 3"):
+        method_config("eras-n1", groups=3)
+    with pytest.raises(SettingError, match=r"20 groups|1 to 8 groups"):
+        plan_search(VIEW, "evolution", groups=20)
+    small = plant(Plan(entities=60, triples_per_relation=80, symmetric=1, anti_symmetric=1, inverse_pairs=0), 0)
+    with pytest.raises(SettingError, match="8 groups for 5 relations"):
+        plan_search(small.graph.training_view(), "eras", groups=8)
+    with pytest.raises(SettingError, match=r"1 s are too short .* at least \d+ s"):
+        plan_search(VIEW, "evolution", seconds=1.0)
+    with pytest.raises(SettingError, match="2 to 6 blocks"):
+        plan_search(VIEW, "evolution", blocks=7)
+
+
+def test_a_plan_fits_the_time_and_leaves_what_is_given() -> None:
+    plan = plan_search(VIEW, "evolution", seconds=600.0, trial_epochs=5, dim=32, seed=7)
+    assert (plan.seconds, plan.trial_epochs, plan.training.dim, plan.training.seed) == (600.0, 5, 32, 7)
+    assert plan_search(VIEW, "evolution", trials=10).seconds is None
+    assert np.isfinite(plan_search(VIEW, "eras").seconds or np.inf)
