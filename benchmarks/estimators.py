@@ -31,7 +31,7 @@ from eras.search.config import SearchConfig, method_config
 from eras.search.estimators.oneshot import Measure, OneShot
 from eras.search.estimators.standalone import StandAlone
 from eras.search.oneshot import OneShotSearch
-from eras.search.space import Candidate, Space, anchored
+from eras.search.space import Candidate, Space
 from eras.search.start import hand_designed
 from eras.training import TrainConfig, recommend
 
@@ -197,10 +197,12 @@ def judge_by_supernet(
         search = OneShotSearch(view, config, Path(folder))
         began = time.perf_counter()
         for _ in range(epochs):
-            search._train_embeddings(lambda progress: None, time.monotonic())
+            search.train_embeddings()
             search.epoch += 1
         facts: list[Facts] = [{"training seconds": time.perf_counter() - began} for _ in structures]
-    candidates: list[Candidate] = [anchored((s,)) if config.anchored else (s,) for s in structures]
+    tokens = np.stack([search.space.encode((s,)) for s in structures])
+    decoded = [search.space.decode(row) for row in (search.space.anchor(tokens) if config.anchored else tokens)]
+    candidates: list[Candidate] = [c for c in decoded if c is not None]
     for measure in MEASURES:
         judge = OneShot(search.supernet, view, measure, config.training.memory_mb)
         asked = judge.draw(None, np.random.default_rng(0))

@@ -59,9 +59,9 @@ class Candidates:
         settings = method_config("eras", blocks=4, groups=3, functions=functions, anchored=True, training=config)
         with tempfile.TemporaryDirectory() as folder:
             self.search = OneShotSearch(view, settings, Path(folder))
-        self.search._pool(1)  # loads what the first candidate needs
+        self.search.pool(1)  # loads what the first candidate needs
         began = time.perf_counter()
-        self.pool = self.search._pool(self.search.stepper.steps)
+        self.pool = self.search.pool(self.search.stepper.steps)
         self.sampling_seconds = (time.perf_counter() - began) / self.search.stepper.steps
         """Time to make the candidates of one step."""
 

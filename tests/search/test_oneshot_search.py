@@ -71,7 +71,7 @@ def test_groups_that_are_fixed_stay_and_groups_by_reward_move(tmp_path: Path) ->
 
 def test_fair_sampling_trains_every_operation(tmp_path: Path) -> None:
     search = OneShotSearch(VIEW, config_of("eras", sampling="fair", anchored=False), tmp_path)
-    played = search._pool(5)
+    played = search.pool(5)
     cells = np.array([[s.cells for s in candidate] for step in played for candidate in step])
     counts = [(np.abs(cells) == k).sum() for k in range(4)]
     assert counts[1] == counts[2] == counts[3] == 2 * counts[0]

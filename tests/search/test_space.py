@@ -1,6 +1,6 @@
 from __future__ import annotations
 
-from itertools import combinations
+from itertools import chain, combinations
 
 import numpy as np
 import pytest
@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from eras.errors import SettingError
 from eras.scoring import Structure
-from eras.search.space import Space, allowed, anchored
+from eras.search.space import Space, allowed
 
 spaces = st.builds(Space, st.integers(2, 6), st.integers(1, 8))
 
@@ -47,8 +47,11 @@ def test_fair_samples_meet_every_operation_of_every_cell_once(space: Space, seed
 
 @given(st.builds(Space, st.integers(2, 4), st.integers(1, 3)), st.integers(0, 2**32))
 def test_an_anchored_candidate_is_equivalent_and_carries_plus_r_i_in_row_i(space: Space, seed: int) -> None:
-    candidate = space.sample(np.random.default_rng(seed), density=0.5)
-    for original, moved in zip(candidate, anchored(candidate), strict=True):
+    rng = np.random.default_rng(seed)
+    candidates = [space.sample(rng, density=0.5) for _ in range(3)]
+    anchored = space.anchor(np.stack([space.encode(c) for c in candidates]))
+    pairs = [zip(c, space.decode(tokens) or (), strict=True) for c, tokens in zip(candidates, anchored, strict=True)]
+    for original, moved in chain(*pairs):
         assert moved == original, "renaming and negating relation blocks is an equivalence"
         blocks = [{abs(c) for c in row if c} for row in original.cells]
         if all(

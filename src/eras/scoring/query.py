@@ -13,7 +13,7 @@ the vector that was left out.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 
@@ -24,6 +24,11 @@ from eras.scoring.structure import Structure
 
 Cells = tuple[tuple[int, int, int, float], ...]
 """(block of x, block of y, block of the result, sign), one for each non-zero cell."""
+
+
+MANY_SEGMENTS = 8
+"""Above this many structures in a batch, as in a supernet's, one product over all M³ coefficients is faster than the
+few terms of each structure in turn."""
 
 
 @dataclass(frozen=True)
@@ -77,18 +82,47 @@ class Segment:
         return x[self.start : self.stop]
 
 
-def query(h: Tensor, r: Tensor, segments: Iterable[Segment]) -> Tensor:
+def query(h: Tensor, r: Tensor, segments: Sequence[Segment]) -> Tensor:
     """q (rows, dim) with score = q · t, where each segment of rows has its own structure."""
+    if len(segments) > MANY_SEGMENTS:
+        return torch.bmm(_coefficients(segments, h), _products(h, r, segments[0].plan.blocks)).view_as(h)
     q = torch.zeros_like(h)
     for s in segments:
         contract(s.of(h), s.of(r), s.plan.to_tail, s.plan.blocks, s.of(q))
     return q
 
 
-def query_backward(h: Tensor, r: Tensor, dq: Tensor, segments: Iterable[Segment]) -> tuple[Tensor, Tensor]:
+def query_backward(h: Tensor, r: Tensor, dq: Tensor, segments: Sequence[Segment]) -> tuple[Tensor, Tensor]:
     """The gradients of a loss with respect to h and r, given its gradient with respect to q."""
+    if len(segments) > MANY_SEGMENTS:
+        M = segments[0].plan.blocks
+        hs, rs = h.view(len(h), M, 1, -1), r.view(len(h), 1, M, -1)
+        products = torch.bmm(_coefficients(segments, h).transpose(1, 2), dq.view(len(h), M, -1))
+        products = products.view(len(h), M, M, -1)
+        return (products * rs).sum(2).view_as(h), (products * hs).sum(1).view_as(r)
     dh, dr = torch.zeros_like(h), torch.zeros_like(r)
     for s in segments:
         contract(s.of(dq), s.of(r), s.plan.to_head, s.plan.blocks, s.of(dh))
         contract(s.of(h), s.of(dq), s.plan.to_relation, s.plan.blocks, s.of(dr))
     return dh, dr
+
+
+def _products(h: Tensor, r: Tensor, blocks: int) -> Tensor:
+    """(rows, M², width): h_i ∘ r_k for all i and k."""
+    rows = len(h)
+    return (h.view(rows, blocks, 1, -1) * r.view(rows, 1, blocks, -1)).view(rows, blocks**2, -1)
+
+
+def _coefficients(segments: Sequence[Segment], like: Tensor) -> Tensor:
+    """(rows, M, M²): how much of each h_i ∘ r_k goes into each q_j, row by row."""
+    lengths = torch.tensor([s.stop - s.start for s in segments])
+    stacked = torch.stack([_coefficients_of(s.plan) for s in segments])
+    return stacked.repeat_interleave(lengths, 0).to(like.device, like.dtype)
+
+
+@lru_cache(maxsize=4096)
+def _coefficients_of(plan: Plan) -> Tensor:
+    coefficients = torch.zeros(plan.blocks, plan.blocks, plan.blocks)
+    for i, k, j, sign in plan.to_tail:
+        coefficients[j, i, k] = sign
+    return coefficients.flatten(1)

@@ -37,7 +37,8 @@ class SearchConfig(BaseModel):
     functions: int = Field(8, ge=1, description="One-shot: U, the candidates that share a training or policy step.")
     sampling: Literal["strategy", "fair"] = Field(
         "strategy",
-        description="One-shot: the supernet trains what the strategy samples, or each operation of each cell equally.",
+        description="One-shot: the supernet trains U candidates of the strategy in a step, or 2M + 1 that hold each "
+        "operation of each cell once.",
     )
     anchored: bool = Field(True, description="One-shot: rename relation blocks so that row i carries +r_i.")
     policy_steps: int = Field(20, ge=1, description="One-shot: steps of the strategy after each epoch.")

@@ -9,7 +9,6 @@ from __future__ import annotations
 import json
 import time
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import torch
@@ -27,7 +26,7 @@ from eras.search.estimators.supernet import Supernet
 from eras.search.grouping import Groups, by_embedding, by_pattern, by_reward, matched
 from eras.search.race import Race
 from eras.search.result import Found, Progress, ShouldStop, Watch
-from eras.search.space import Candidate, Space, anchored
+from eras.search.space import Candidate, Space, Tokens
 from eras.search.start import pretrained_groups
 from eras.search.strategies import Relaxed, make_strategy
 from eras.training.stepper import Stepper
@@ -51,6 +50,7 @@ class OneShotSearch:
         queries = Queries.of(view.train, len(view.entities), len(view.relations))
         self.stepper = Stepper(self.supernet, queries, training)
         self.judge = OneShot(self.supernet, view, config.measure, training.memory_mb)
+        self.last_judge = OneShot(self.supernet, view, "mrr", training.memory_mb)
         self.epoch, self.seconds, self.tried = 0, 0.0, 0
         self.best, self.favourite = 0.0, start[0]
         self.entropy: float | None = None
@@ -64,7 +64,7 @@ class OneShotSearch:
     def run(self, watch: Watch = lambda progress: None, should_stop: ShouldStop = lambda: False) -> Found:
         while self.epoch < self.config.epochs and self.seconds < (self.config.seconds or float("inf")):
             started = time.monotonic()
-            loss = self._train_embeddings(watch, started)
+            loss = self.train_embeddings(watch)
             moved = self._regroup()
             reward = float(np.mean([self._teach(step) for step in range(self.config.policy_steps)]))
             self.epoch += 1
@@ -93,10 +93,10 @@ class OneShotSearch:
 
     # --- one epoch -------------------------------------------------------------------------------------
 
-    def _train_embeddings(self, watch: Watch, started: float) -> float:
+    def train_embeddings(self, watch: Watch = lambda progress: None) -> float:
         """One epoch of the supernet: fresh candidates in every step, sampled for the whole epoch at once."""
-        steps = self.stepper.steps
-        pool = self._pool(steps)
+        started, steps = time.monotonic(), self.stepper.steps
+        pool = self.pool(steps)
         losses = []
         for step in range(steps):
             self.supernet.play(pool[step])
@@ -105,25 +105,24 @@ class OneShotSearch:
                 watch(self._progress("supernet", self.epoch + step / steps, time.monotonic() - started))
         return float(np.mean(losses))
 
-    def _pool(self, steps: int) -> list[list[Candidate]]:
-        """The candidates of each step."""
+    def pool(self, steps: int) -> list[list[Candidate]]:
+        """The candidates of each step of an epoch."""
         rng = self._rng(self.epoch, _FILL)
         if isinstance(self.strategy, Relaxed):
             return [[self._heaviest(rng)]] * steps
         if self.config.sampling == "fair":
-            drawn = [[self.space.decode(row, constrained=False) for row in self.space.fair(rng)] for _ in range(steps)]
-            return [[anchored(c) if self.config.anchored else c for c in step if c is not None] for step in drawn]
+            drawn = [self._decode(self.space.fair(rng), constrained=False) for _ in range(steps)]
+            return [[c for c in step if c is not None] for step in drawn]
         U = self.config.functions
-        sampled = [self._decode(tokens) for tokens in self.strategy.sample(U * steps)]
-        pool = [self._gauged(self.space.sample(rng)) if c is None else c for c in sampled]
-        return [pool[step * U : (step + 1) * U] for step in range(steps)]
+        tokens = self.strategy.sample(U * steps)
+        spare = self.space.encode(self.space.sample(rng))
+        pool = [c or self._decode(spare[None])[0] for c in self._decode(tokens)]
+        return [[c for c in pool[step * U : (step + 1) * U] if c is not None] for step in range(steps)]
 
-    def _decode(self, tokens: Any) -> Candidate | None:
-        candidate = self.space.decode(tokens)
-        return None if candidate is None else self._gauged(candidate)
-
-    def _gauged(self, candidate: Candidate) -> Candidate:
-        return anchored(candidate) if self.config.anchored else candidate
+    def _decode(self, tokens: Tokens, constrained: bool = True) -> list[Candidate | None]:
+        if self.config.anchored:
+            tokens = self.space.anchor(tokens)
+        return [self.space.decode(row, constrained) for row in tokens]
 
     def _heaviest(self, rng: np.random.Generator) -> Candidate:
         assert isinstance(self.strategy, Relaxed)
@@ -136,8 +135,8 @@ class OneShotSearch:
         if self.config.groups == 1 or self.config.grouping in ("pattern", "pretrained"):
             return 0
         if self.config.grouping == "reward":
-            asked = self.judge.draw(None, self._rng(self.epoch, _GROUPING))
-            earned = np.stack([self.judge.by_relation(s, asked) for s in self.favourite]) * len(asked.answers)
+            asked = self.last_judge.draw(None, self._rng(self.epoch, _GROUPING))
+            earned = np.stack([self.last_judge.by_relation(s, asked) for s in self.favourite]) * len(asked.answers)
             counts = np.bincount(np.repeat(asked.relation, asked.counts), minlength=len(self.view.relations))
             self.supernet.groups = by_reward(earned, counts, old)
         else:
@@ -155,11 +154,11 @@ class OneShotSearch:
         if isinstance(self.strategy, Relaxed):
             candidates: list[Candidate | None] = [self._heaviest(rng)]
             loss, gradient = self.judge.gradient(candidates[0] or self.favourite, asked)
-            rewards = np.array([[1.0 - loss / np.log(len(self.view.entities))]])
+            rewards = np.array([[1.0 - loss / (2.0 * np.log(len(self.view.entities)))]])
             facts = self.strategy.descend(gradient)
         else:
             tokens = self.strategy.sample(self.config.functions)
-            candidates = [self._decode(t) for t in tokens]
+            candidates = self._decode(tokens)
             rewards = self.judge.rewards(candidates, asked)
             facts = self.strategy.learn(tokens, rewards)
         total = rewards.sum(1)
@@ -182,10 +181,10 @@ class OneShotSearch:
 
     def _derive(self, watch: Watch) -> Found:
         """The best of K samples of the final strategy, on all of validation; the first few trained on their own."""
-        sampled = [self._decode(tokens) for tokens in self.strategy.sample(self.config.derive)]
+        sampled = self._decode(self.strategy.sample(self.config.derive))
         candidates = [c for c in sampled if c is not None] or [self.space.sample(self._rng(self.epoch, _DERIVE))]
-        asked = self.judge.draw(None, self._rng(self.epoch, _DERIVE))
-        rewards = self.judge.rewards(candidates, asked).sum(1)
+        asked = self.last_judge.draw(None, self._rng(self.epoch, _DERIVE))
+        rewards = self.last_judge.rewards(candidates, asked).sum(1)
         order = np.argsort(-rewards, kind="stable")
         functions = list(dict.fromkeys(self.function_of(candidates[i]) for i in order))
         self.journal.write("derived", rewards=[float(rewards[i]) for i in order], function=functions[0].to_json())

@@ -6,6 +6,7 @@ tuple of its N structures; together with a grouping it is a scoring function.
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import lru_cache
@@ -15,7 +16,6 @@ import numpy.typing as npt
 
 from eras.errors import SettingError
 from eras.scoring import Structure
-from eras.scoring.text import Cells
 
 Tokens = npt.NDArray[np.int64]
 Candidate = tuple[Structure, ...]
@@ -43,16 +43,14 @@ class Space:
 
     def decode(self, tokens: Tokens, constrained: bool = True) -> Candidate | None:
         """The structures that V tokens spell; None where the candidate is not allowed, or has an empty structure."""
-        cells = np.where(tokens > self.blocks, self.blocks - tokens, tokens)
-        matrices = cells.reshape(self.groups, self.blocks, self.blocks)
+        matrices = self._cells(tokens).reshape(self.groups, self.blocks, self.blocks)
         if not all(matrix.any() for matrix in matrices):
             return None
         candidate = tuple(Structure(matrix.tolist()) for matrix in matrices)
         return candidate if allowed(candidate) or not constrained else None
 
     def encode(self, candidate: Candidate) -> Tokens:
-        cells = np.array([s.cells for s in candidate], dtype=np.int64).ravel()
-        return np.where(cells < 0, self.blocks - cells, cells)
+        return self._tokens(np.array([s.cells for s in candidate], dtype=np.int64).ravel())
 
     def sample(self, rng: np.random.Generator, density: float | None = None) -> Candidate:
         """A candidate drawn uniformly among the allowed ones, or with about `density` of its cells in use."""
@@ -69,33 +67,41 @@ class Space:
         """(2M + 1, V): as many candidates as there are operations, in which every cell meets each of them once."""
         return np.stack([rng.permutation(self.operations) for _ in range(self.decisions)], axis=1)
 
+    def anchor(self, tokens: Tokens) -> Tokens:
+        """(n, V): each structure with its relation blocks renamed and negated so that row i carries +r_i.
 
-def anchored(candidate: Candidate) -> Candidate:
-    """The candidate with its relation blocks renamed and negated so that row i of each structure carries +r_i.
+        Trained on its own, an anchored candidate is the same function. Under shared embeddings the anchor decides
+        whether random candidates agree on anything: without it each is as likely as its negative, and they cancel.
+        Where the rows cannot all have a relation block to themselves, as many as possible do; of several renamings
+        the one that leaves most blocks their names is taken.
+        """
+        M = self.blocks
+        cells = self._cells(tokens).reshape(-1, M, M)
+        size = np.abs(cells)
+        carries = (size[:, :, :, None] == np.arange(1, M + 1)).any(2)  # (structure, row, block)
+        renamings = _permutations(M)  # (P, M): the block that becomes each row's own
+        at_home = (renamings == np.arange(M)).sum(1) * (0.1 / M)
+        fitting = carries[:, np.arange(M), renamings].sum(2) + at_home
+        block_of_row = renamings[fitting.argmax(1)] + 1  # (structure, row)
+        own = size == block_of_row[:, :, None]
+        first = np.take_along_axis(cells, own.argmax(2)[:, :, None], 2)[:, :, 0]
+        sign_of_row = np.where(own.any(2), np.sign(first), 1)
+        row_of_cell = (size[..., None] == block_of_row[:, None, None, :]).argmax(3)
+        sign = np.sign(cells) * np.take_along_axis(sign_of_row, row_of_cell.reshape(len(cells), -1), 1).reshape(
+            size.shape
+        )
+        return self._tokens(sign * (row_of_cell + 1)).reshape(len(tokens), -1)
 
-    Trained on its own, an anchored candidate is the same function. Under shared embeddings the anchor decides whether
-    random candidates agree on anything: without it each is as likely as its negative, and they cancel. Where the rows
-    cannot all have a relation block to themselves, as many as possible do.
-    """
-    return tuple(Structure(_anchored(s.cells)) for s in candidate)
+    def _cells(self, tokens: Tokens) -> Tokens:
+        return np.where(tokens > self.blocks, self.blocks - tokens, tokens)
+
+    def _tokens(self, cells: Tokens) -> Tokens:
+        return np.where(cells < 0, self.blocks - cells, cells)
 
 
-@lru_cache(maxsize=65536)
-def _anchored(cells: Cells) -> Cells:
-    from scipy.optimize import linear_sum_assignment
-
-    matrix = np.array(cells)
-    M = len(matrix)
-    carries = np.array([[k in np.abs(row) for k in range(1, M + 1)] for row in matrix])
-    home = np.eye(M) * 0.1 / M  # of two renamings, the one that leaves more blocks their names
-    rows, blocks = linear_sum_assignment(-(carries + home))
-    renamed = np.zeros_like(matrix)
-    for row, block in zip(rows, blocks + 1, strict=True):
-        places = np.abs(matrix) == block
-        found = matrix[row][np.abs(matrix[row]) == block]
-        sign = np.sign(found[0]) if len(found) else 1
-        renamed[places] = (row + 1) * sign * np.sign(matrix[places])
-    return tuple(tuple(row) for row in renamed.tolist())
+@lru_cache
+def _permutations(n: int) -> Tokens:
+    return np.array(list(itertools.permutations(range(n))))
 
 
 def allowed(candidate: Sequence[Structure]) -> bool:

@@ -10,9 +10,10 @@ Each is a sum over the batch's answers (h, r, t), divided by their number; a que
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
+from itertools import groupby
 
 import torch
 from torch import Tensor
@@ -64,14 +65,19 @@ def _f2(f: Factors, batch: Batch, scale: float) -> Tensor:
 def _n3(f: Factors, batch: Batch, scale: float) -> Tensor:
     weight = (batch.counts * scale).unsqueeze(1)
     total = f.h.new_zeros(())
-    for s in batch.segments:
-        entity_blocks, relation_blocks = couplings(s.plan)
-        total += _cubes(s.of(f.h), s.of(f.dh), s.of(weight), entity_blocks, s.plan.blocks)
-        total += _cubes(s.of(f.r), s.of(f.dr), s.of(weight), relation_blocks, s.plan.blocks)
-    for s in batch.answer_segments:
-        entity_blocks, _ = couplings(s.plan)
-        total += _cubes(s.of(f.t), s.of(f.dt), scale, entity_blocks, s.plan.blocks)
+    for (entity_blocks, relation_blocks), rows, blocks in _alike(batch.segments):
+        total += _cubes(f.h[rows], f.dh[rows], weight[rows], entity_blocks, blocks)
+        total += _cubes(f.r[rows], f.dr[rows], weight[rows], relation_blocks, blocks)
+    for (entity_blocks, _), rows, blocks in _alike(batch.answer_segments):
+        total += _cubes(f.t[rows], f.dt[rows], scale, entity_blocks, blocks)
     return total
+
+
+def _alike(segments: Sequence[Segment]) -> Iterator[tuple[tuple[Coupling, Coupling], slice, int]]:
+    """Runs of segments whose structures couple the same blocks: (couplings, rows, number of blocks)."""
+    for coupled, run in groupby(segments, key=lambda s: couplings(s.plan)):
+        first, *rest = run
+        yield coupled, slice(first.start, (rest or [first])[-1].stop), first.plan.blocks
 
 
 def _cubes(x: Tensor, dx: Tensor, weight: Tensor | float, coupling: Coupling, blocks: int) -> Tensor:

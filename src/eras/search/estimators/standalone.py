@@ -63,16 +63,20 @@ class StandAlone:
     def measure(self, functions: Sequence[ScoringFunction], epochs: int) -> Iterator[Trial]:
         """The trial of each function after `epochs` epochs, in the order given, each as soon as it is known."""
         if self.workers == 1:
-            threads = torch.get_num_threads()
-            for function in functions:
-                yield train_briefly(self.task, function, self.config, epochs)
-                torch.set_num_threads(threads)
+            yield from (self._alone(function, epochs) for function in functions)
             return
         from joblib import Parallel, delayed, parallel_config
 
         with parallel_config("loky", inner_max_num_threads=1):
             run = Parallel(n_jobs=self.workers, return_as="generator")
             yield from run(delayed(train_briefly)(self.task, f, self.config, epochs) for f in functions)
+
+    def _alone(self, function: ScoringFunction, epochs: int) -> Trial:
+        threads = torch.get_num_threads()
+        try:
+            return train_briefly(self.task, function, self.config, epochs)
+        finally:
+            torch.set_num_threads(threads)
 
 
 def train_briefly(task: Task, function: ScoringFunction, config: TrainConfig, epochs: int) -> Trial:

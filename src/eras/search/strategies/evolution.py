@@ -25,6 +25,7 @@ class Evolution:
         self.rng = np.random.default_rng(seed)
         self.waiting = [space.encode(candidate) for candidate in start]
         self.rewards: dict[tuple[int, ...], list[float]] = {}
+        self.population: list[tuple[int, ...]] = []
 
     def sample(self, count: int) -> Tokens:
         """Candidates to start from as long as there are any, then children; random ones while nobody has parents."""
@@ -35,7 +36,8 @@ class Evolution:
             old = self.rewards.get(tuple(row))
             mixed = reward if old is None else MEMORY * np.array(old) + (1 - MEMORY) * reward
             self.rewards[tuple(row)] = [float(part) for part in mixed]
-        return {"baseline": float(np.mean([sum(r) for _, r in self._population()]))}
+        self._select()
+        return {"baseline": float(np.mean([sum(self.rewards[row]) for row in self.population]))}
 
     def state(self) -> dict[str, Tensor]:
         memory = np.array([[*row, *reward] for row, reward in self.rewards.items()], dtype=np.float64)
@@ -51,30 +53,38 @@ class Evolution:
         V = self.space.decisions
         self.rewards = {tuple(int(t) for t in row[:V]): row[V:].tolist() for row in state["memory"].numpy()}
         self.waiting = list(state["waiting"].numpy())
+        self._select()
         self.rng.bit_generator.state = json.loads(state["generator"].numpy().tobytes())
 
-    def _population(self) -> list[tuple[tuple[int, ...], list[float]]]:
-        return sorted(self.rewards.items(), key=lambda item: -sum(item[1]))[:POPULATION]
+    def _select(self) -> None:
+        """The population: the best candidates; of those whose structures are equivalent, the first."""
+        chosen: dict[Candidate, tuple[int, ...]] = {}
+        for row in sorted(self.rewards, key=lambda row: -sum(self.rewards[row])):
+            candidate = self.space.decode(np.array(row))
+            if candidate is not None:
+                chosen.setdefault(candidate, row)
+            if len(chosen) == POPULATION:
+                break
+        self.population = list(chosen.values())
 
     def _next(self) -> Tokens:
         if self.waiting:
             return self.waiting.pop(0)
-        population = self._population()
-        if not population:
+        if not self.population:
             return self.space.encode(self.space.sample(self.rng))
-        rivals = self.rng.integers(len(population), size=TOURNAMENT)
-        parent = np.array(population[rivals.min()][0], dtype=np.int64)
+        rivals = self.rng.integers(len(self.population), size=TOURNAMENT)
+        parent = np.array(self.population[rivals.min()], dtype=np.int64)
         while True:
-            child = self._mutated(parent, population)
+            child = self._mutated(parent)
             if self.space.decode(child) is not None:
                 return child
 
-    def _mutated(self, parent: Tokens, population: list[tuple[tuple[int, ...], list[float]]]) -> Tokens:
+    def _mutated(self, parent: Tokens) -> Tokens:
         """One group changes: it takes over another structure of the population, or one or two of its cells change."""
         child, size, rng = parent.copy(), self.space.blocks**2, self.rng
         group = slice(*(int(rng.integers(self.space.groups)) * size + np.array([0, size])))
         if self.space.groups > 1 and rng.random() < 0.25:
-            donor = population[rng.integers(len(population))][0]
+            donor = self.population[rng.integers(len(self.population))]
             first = int(rng.integers(self.space.groups)) * size
             child[group] = donor[first : first + size]
             return child
