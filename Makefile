@@ -6,7 +6,7 @@ export PIP_CONSTRAINT := $(CURDIR)/constraints.txt
 .PHONY: help demo test test-slow bench docs lint clean
 
 help:
-	@echo "make demo       set up, then train and judge a model on the graph that ships with the package"
+	@echo "make demo       set up, then search, train and judge a model on the graph that ships with the package"
 	@echo "make test       set up, then lint, types and tests"
 	@echo "make test-slow  the tests that need minutes"
 	@echo "make bench      the benchmarks (they use the graphs in ERAS_DATA where that is set)"
@@ -26,7 +26,7 @@ help:
 	@touch $@
 
 demo: .venv/.core
-	.venv/bin/eras train umls --function complex --out demo-run --overwrite
+	.venv/bin/eras fit umls --out demo-run --overwrite
 	.venv/bin/eras predict demo-run --head virus --relation causes -k 5
 	@echo "The model is in demo-run; its card, with all figures, is demo-run/README.md"
 

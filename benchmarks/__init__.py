@@ -1,1 +1,1 @@
-"""Timings as ratios, taken in one run. `python -m benchmarks` runs them all; each module is a script of its own."""
+"""Timings as ratios, taken in one run. `python -m benchmarks` runs the short ones; each module is a script."""

@@ -38,3 +38,9 @@ def eras(
 
 def eras_json(*arguments: str | Path, **options: Any) -> Any:
     return json.loads(eras(*arguments, "--json", **options).stdout)
+
+
+def start(*arguments: str | Path) -> subprocess.Popen[bytes]:
+    """Start `eras` and let it run."""
+    quiet = subprocess.DEVNULL
+    return subprocess.Popen([ERAS, *map(str, arguments)], stdout=quiet, stderr=quiet, env=environment())

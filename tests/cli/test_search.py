@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import json
+import time
 from pathlib import Path
 
 import pytest
 
-from command import eras
+from command import eras, start
+from eras.files import Journal
 from eras.graph.planted import Plan, plant, write_planted
 
 SMALL = ("--dim", "16", "--trial-epochs", "1", "--trials", "14", "--finalists", "2", "--workers", "1")
@@ -34,6 +36,24 @@ def test_a_search_writes_a_function_that_trains_and_a_second_call_just_reads_it(
         "train", graph, "-f", out / "function.json", "--dim", "16", "--epochs", "1", "-o", tmp_path / "run", "--json"
     )
     assert json.loads(trained.stdout)["test"]["mrr"] > 0
+
+
+@pytest.mark.parametrize("method", ["evolution", "eras"])
+def test_a_search_killed_at_any_moment_goes_on_and_ends_alike(graph: Path, tmp_path: Path, method: str) -> None:
+    budget = SMALL if method == "evolution" else ("--epochs", "3", "--policy-steps", "3", "--finalists", "0")
+    arguments = ("search", graph, "--method", method, "--groups", "2", *budget, "--dim", "16", "--json")
+    whole = json.loads(eras(*arguments, "--out", tmp_path / "whole").stdout)
+    journal = tmp_path / "cut" / "search.jsonl"
+    process = start(*arguments, "--out", tmp_path / "cut")
+    while process.poll() is None and not (journal.exists() and journal.read_text().count("\n") > 5):
+        time.sleep(0.02)
+    process.kill()
+    process.wait()
+    again = json.loads(eras(*arguments, "--out", tmp_path / "cut").stdout)
+    for key in ("reward", "function", "tried"):
+        assert again[key] == whole[key]
+    trials = [(e["function"], e["epochs"]) for e in Journal(journal).events("trial")]
+    assert len(trials) == len({json.dumps(t, sort_keys=True) for t in trials}), "no finished trial is trained again"
 
 
 def test_a_search_is_not_mixed_with_another(graph: Path, tmp_path: Path) -> None:

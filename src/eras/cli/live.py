@@ -33,12 +33,14 @@ def search_view(folder: Path) -> Iterator[Callable[[Progress], None]]:
     """Show progress as it comes; on Ctrl-C say how to go on."""
     live = Live(console=console, refresh_per_second=4, transient=True)
     logged = time.monotonic()
+    began: dict[str, tuple[float, float]] = {}
 
     def watch(progress: Progress) -> None:
         nonlocal logged
         if console.is_terminal:
+            first = began.setdefault(progress.stage, (progress.seconds, progress.share))
             live.start()
-            live.update(_picture(progress))
+            live.update(_picture(progress, _left(progress, *first)))
         elif time.monotonic() - logged > LOG_SECONDS:
             logged = time.monotonic()
             say(_line(progress))
@@ -54,18 +56,22 @@ def search_view(folder: Path) -> Iterator[Callable[[Progress], None]]:
 def _line(p: Progress) -> str:
     best = f", best {p.best:.4f}" if p.best else ""
     entropy = "" if p.entropy is None else f", entropy {p.entropy:.3f}"
-    return f"{p.stage}: {p.done / p.total:.0%}, {p.tried:,} functions tried{best}{entropy}, {_clock(p.seconds)}"
+    return f"{p.stage}: {p.share:.0%}, {p.tried:,} functions tried{best}{entropy}, {_clock(p.seconds)}"
 
 
-def _picture(p: Progress) -> RenderableType:
+def _left(p: Progress, seconds: float, share: float) -> float:
+    """Seconds that the stage will still take, at its pace since it was first seen there."""
+    done = p.share - share
+    return (p.seconds - seconds) / done * (1.0 - p.share) if done > 0.01 else math.nan
+
+
+def _picture(p: Progress, left: float) -> RenderableType:
     grid = Table.grid(padding=(0, 1), expand=True)
     grid.add_column()
     grid.add_column(ratio=1)
     grid.add_column(justify="right")
-    share = min(1.0, p.done / p.total)
-    left = p.seconds / share - p.seconds if share > 0.02 else math.nan
     eta = "" if math.isnan(left) else f" · {_clock(left)} left"
-    grid.add_row(p.stage, ProgressBar(total=1.0, completed=share), f"{_clock(p.seconds)}{eta}")
+    grid.add_row(p.stage, ProgressBar(total=1.0, completed=p.share), f"{_clock(p.seconds)}{eta}")
     facts = [f"tried {p.tried:,}"]
     facts += [f"best {p.best:.4f}"] if p.best else []
     facts += [f"entropy {p.entropy:.3f}"] if p.entropy is not None else []

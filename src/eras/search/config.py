@@ -11,6 +11,7 @@ from typing import Any, Literal
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from eras.errors import SettingError, UnknownNameError
+from eras.search.ladder import Ladder
 from eras.training.config import TrainConfig
 
 
@@ -46,12 +47,20 @@ class SearchConfig(BaseModel):
     entropy_bonus: float = Field(0.0, ge=0, description="Weight of the policy's entropy in its objective.")
     derive: int = Field(30, ge=1, description="One-shot: K, candidates sampled at the end and ranked on validation.")
 
+    reserve: float = Field(0.0, ge=0, description="One-shot: seconds of the time that are kept for the finals.")
+
     trials: int | None = Field(None, ge=1, description="Stand-alone: functions to try, at most.")
-    trial_epochs: int = Field(4, ge=1, description="Epochs of a trial; promoted functions get 3 and 9 times as many.")
+    trial_epochs: int = Field(4, ge=1, description="Epochs of a trial; each promotion makes it 3 times as many.")
     generation: int = Field(8, ge=1, description="Stand-alone: functions proposed at a time.")
     finalists: int = Field(
-        4, ge=0, description="Functions that are trained on their own, longer and longer, before the last choice."
+        4, ge=0, description="Functions promoted to longer trainings of their own before the last choice; 0 for none."
     )
+    promotions: int = Field(2, ge=1, le=4, description="Times that finalists are promoted, half of them each time.")
+    most_epochs: int = Field(100, ge=1, description="Epochs of the longest training in a search.")
+
+    @property
+    def ladder(self) -> Ladder:
+        return Ladder(self.trial_epochs, self.finalists, self.promotions, self.most_epochs)
 
     def updated(self, **changes: Any) -> SearchConfig:
         """A copy with other values; an impossible value is a `SettingError`."""

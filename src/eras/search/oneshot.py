@@ -7,6 +7,7 @@ the same bits.
 from __future__ import annotations
 
 import json
+import math
 import time
 from pathlib import Path
 
@@ -24,7 +25,7 @@ from eras.search.estimators.oneshot import OneShot
 from eras.search.estimators.standalone import StandAlone
 from eras.search.estimators.supernet import Supernet
 from eras.search.grouping import Groups, by_embedding, by_pattern, by_reward, matched
-from eras.search.race import Race
+from eras.search.race import ENTRANTS, Race
 from eras.search.result import Found, Progress, ShouldStop, Watch
 from eras.search.space import Candidate, Space, Tokens
 from eras.search.start import pretrained_groups
@@ -62,7 +63,7 @@ class OneShotSearch:
         return self.folder / "search.safetensors"
 
     def run(self, watch: Watch = lambda progress: None, should_stop: ShouldStop = lambda: False) -> Found:
-        while self.epoch < self.config.epochs and self.seconds < (self.config.seconds or float("inf")):
+        while self._share(self.epoch, self.seconds) < 1:
             started = time.monotonic()
             loss = self.train_embeddings(watch)
             moved = self._regroup()
@@ -73,10 +74,10 @@ class OneShotSearch:
                 "epoch", epoch=self.epoch, loss=loss, moved=moved, reward=reward, seconds=round(self.seconds, 3)
             )
             self._save()
-            watch(self._progress("search", self.epoch))
+            watch(self._progress("search", self._share(self.epoch, self.seconds)))
             if should_stop():
                 raise StoppedError(f"stopped after epoch {self.epoch}; all is saved")
-        return self._derive(watch)
+        return self._derive(watch, should_stop)
 
     def function_of(self, candidate: Candidate) -> ScoringFunction:
         names = self.view.relations.names.to_list()
@@ -102,7 +103,9 @@ class OneShotSearch:
             self.supernet.play(pool[step])
             losses.append(self.stepper.step(self.epoch, step)[0])
             if step % 20 == 0:
-                watch(self._progress("supernet", self.epoch + step / steps, time.monotonic() - started))
+                extra = time.monotonic() - started
+                share = self._share(self.epoch + step / steps, self.seconds + extra)
+                watch(self._progress("search", share, extra))
         return float(np.mean(losses))
 
     def pool(self, steps: int) -> list[list[Candidate]]:
@@ -179,7 +182,7 @@ class OneShotSearch:
 
     # --- the end ---------------------------------------------------------------------------------------
 
-    def _derive(self, watch: Watch) -> Found:
+    def _derive(self, watch: Watch, should_stop: ShouldStop) -> Found:
         """The best of K samples of the final strategy, on all of validation; the first few trained on their own."""
         sampled = self._decode(self.strategy.sample(self.config.derive))
         candidates = [c for c in sampled if c is not None] or [self.space.sample(self._rng(self.epoch, _DERIVE))]
@@ -191,20 +194,26 @@ class OneShotSearch:
         if not self.config.finalists:
             return Found(functions[0], float(rewards[order[0]]), tuple(functions[1:]))
         estimator = StandAlone(self.view, self.config.training, self.workers)
-        race = Race(estimator, self.journal, lambda trained: watch(self._progress("finals")))
-        return race.run(functions[: 3 * self.config.finalists], self.config.trial_epochs, self.config.finalists)
+        started = time.monotonic()
 
-    def _progress(self, stage: str, done: float | None = None, extra: float = 0.0) -> Progress:
-        return Progress(
-            stage,
-            self.epoch if done is None else done,
-            self.config.epochs,
-            self.tried,
-            self.seconds + extra,
-            self.best,
-            self.function_of(self.favourite),
-            self.entropy,
-        )
+        def on_trial(trained: ScoringFunction) -> None:
+            watch(self._progress("finals", race.share, time.monotonic() - started))
+            if should_stop():
+                raise StoppedError("stopped in the finals; all trials are saved")
+
+        race = Race(estimator, self.journal, on_trial)
+        found = race.run(functions[: ENTRANTS * self.config.finalists], self.config.ladder)
+        self.seconds += time.monotonic() - started
+        return found
+
+    def _progress(self, stage: str, share: float, extra: float = 0.0) -> Progress:
+        function = self.function_of(self.favourite)
+        return Progress(stage, share, self.tried, self.seconds + extra, self.best, function, self.entropy)
+
+    def _share(self, epoch: float, seconds: float) -> float:
+        """How much of the search is done: of its epochs, or of its time less what the finals will take."""
+        limit = self.config.seconds or math.inf
+        return max(epoch / self.config.epochs, seconds / (limit - min(self.config.reserve, limit / 2)))
 
     def _rng(self, *place: int) -> np.random.Generator:
         return np.random.default_rng([self.config.seed, *place])

@@ -10,7 +10,7 @@ from eras.graph import TrainingView
 from eras.scoring import ScoringFunction
 from eras.search.config import SearchConfig, method_config
 from eras.search.estimators.standalone import epoch_seconds
-from eras.search.race import race_epochs
+from eras.search.race import ENTRANTS
 from eras.search.space import Space
 from eras.search.start import hand_designed
 from eras.training import recommend
@@ -25,7 +25,10 @@ MOST_TRIAL_EPOCHS = 16
 WORTHWHILE = 60
 """Trials that a search should be able to afford."""
 
-LEAST_SECONDS, MOST_SECONDS = 30.0, 30 * 60.0
+LEAST_SECONDS, MOST_SECONDS = 30.0, 25 * 60.0
+FINALS_SHARE = 0.4
+"""How much of the time the finals of a one-shot search may take."""
+
 START_SECONDS = 8.0
 """What starting workers takes."""
 
@@ -48,34 +51,54 @@ def plan_search(
     structure = next(iter(hand_designed(draft.blocks).values()))
     epoch = epoch_seconds(view, ScoringFunction([structure]), training)
     workers = workers or os.cpu_count() or 1
-    wanted = max(2, min(MOST_TRIAL_EPOCHS, full.epochs // FIDELITY))
+    trial_epochs = max(2, min(MOST_TRIAL_EPOCHS, full.epochs // FIDELITY))
+    draft = draft.updated(training=training.model_dump(), trial_epochs=trial_epochs, most_epochs=full.epochs)
     choose = _for_trials if draft.estimator == "stand-alone" else _for_supernet
-    chosen = choose(draft, wanted, epoch, workers)
-    return draft.updated(**{"training": training.model_dump(), **chosen, **given})
+    return draft.updated(**{**choose(draft, epoch, workers), **given})
 
 
-def _for_trials(draft: SearchConfig, wanted: int, epoch: float, workers: int) -> dict[str, Any]:
-    """As many epochs for a trial as leave time for enough trials; as much time as enough trials take."""
+def _for_trials(draft: SearchConfig, epoch: float, workers: int) -> dict[str, Any]:
+    """Where epochs are dear: shorter trials, and fewer promotions; where no time is given: enough for the trials."""
     starts = len(hand_designed(draft.blocks))
-    if draft.seconds is None:
-        affordable = MOST_SECONDS * workers / (epoch * (WORTHWHILE + race_epochs(draft.finalists)))
-        epochs = int(max(2, min(wanted, affordable)))
-        total = START_SECONDS + epochs * epoch / workers * (2 * WORTHWHILE + race_epochs(draft.finalists))
-        return {
-            "trial_epochs": epochs,
-            "seconds": None if draft.trials else min(MOST_SECONDS, max(LEAST_SECONDS, round(total))),
-        }
-    needed = START_SECONDS + 2 * epoch / workers * (starts + race_epochs(draft.finalists))
-    _refuse_too_short(draft.seconds, needed)
-    affordable = (draft.seconds - START_SECONDS) * workers / (epoch * (WORTHWHILE + race_epochs(draft.finalists)))
-    return {"trial_epochs": int(max(2, min(wanted, affordable)))}
+    shortest = draft.updated(trial_epochs=2, finalists=2, promotions=1)
+    least = START_SECONDS + 2 * epoch / workers * (starts + shortest.ladder.trials)
+    if draft.seconds is not None:
+        _refuse_too_short(draft.seconds, least)
+
+    def seconds(plan: SearchConfig, trials: int) -> float:
+        return START_SECONDS + plan.trial_epochs * epoch / workers * (trials + plan.ladder.trials)
+
+    limit = draft.seconds or MOST_SECONDS
+    while seconds(draft, WORTHWHILE) > limit and draft.trial_epochs > 2:
+        draft = draft.updated(trial_epochs=draft.trial_epochs - 1)
+    if seconds(draft, WORTHWHILE) > limit:
+        draft = shortest
+    chosen = {"trial_epochs": draft.trial_epochs, "finalists": draft.finalists, "promotions": draft.promotions}
+    if draft.seconds is None and draft.trials is None:
+        chosen["seconds"] = round(max(LEAST_SECONDS, least, min(MOST_SECONDS, seconds(draft, 2 * WORTHWHILE))))
+    return chosen
 
 
-def _for_supernet(draft: SearchConfig, wanted: int, epoch: float, workers: int) -> dict[str, Any]:
-    if draft.seconds is None:
-        return {"trial_epochs": wanted, "seconds": MOST_SECONDS}
-    _refuse_too_short(draft.seconds, 4 * epoch)
-    return {"trial_epochs": wanted, "epochs": 10_000}
+def _for_supernet(draft: SearchConfig, epoch: float, workers: int) -> dict[str, Any]:
+    """All the epochs that the time allows; where none is given, the usual number, bounded by the clock."""
+
+    def finals(plan: SearchConfig) -> float:
+        trials = ENTRANTS * plan.finalists + plan.ladder.trials
+        return START_SECONDS + plan.trial_epochs * epoch / workers * trials if plan.finalists else 0.0
+
+    if draft.seconds is not None:
+        _refuse_too_short(draft.seconds, 4 * epoch)
+    limit = draft.seconds or MOST_SECONDS
+    if finals(draft) > FINALS_SHARE * limit:
+        draft = draft.updated(trial_epochs=2, finalists=min(2, draft.finalists), promotions=1)
+    return {
+        "trial_epochs": draft.trial_epochs,
+        "finalists": draft.finalists,
+        "promotions": draft.promotions,
+        "reserve": round(finals(draft), 1),
+        "seconds": limit,
+        **({"epochs": 10_000} if draft.seconds else {}),
+    }
 
 
 def _refuse_too_short(seconds: float, needed: float) -> None:

@@ -14,22 +14,24 @@ import numpy as np
 from eras.files import Journal
 from eras.scoring import ScoringFunction
 from eras.search.estimators.standalone import StandAlone, Trial
+from eras.search.ladder import Ladder
 from eras.search.result import Found
 
-FACTOR = 3
-"""A promoted function is trained this many times longer."""
-
-RUNGS = 2
-"""How often a function can be promoted."""
+ENTRANTS = 3
+"""Functions that a one-shot search sends into the race, for each place among the finalists."""
 
 
 class Race:
-    """`known` holds the trial of every function (up to equivalence) and number of epochs measured so far."""
+    """`known` holds the trial of every function (up to equivalence) and number of epochs measured so far.
+
+    `share` says how much of a race is run.
+    """
 
     def __init__(
         self, estimator: StandAlone, journal: Journal, on_trial: Callable[[ScoringFunction], None] = lambda f: None
     ) -> None:
         self.estimator, self.journal, self.on_trial = estimator, journal, on_trial
+        self.share, self._spent, self._due = 0.0, 0.0, math.inf
         self.known: dict[tuple[ScoringFunction, int], Trial] = {}
         for event in journal.events("trial"):
             trial = Trial(event["mrr"], np.array(event["by_relation"]), event["seconds"])
@@ -48,16 +50,19 @@ class Race:
                 by_relation=trial.by_relation.tolist(),
                 seconds=trial.seconds,
             )
+            self._spent += epochs
+            self.share = min(1.0, self._spent / self._due)
             self.on_trial(function)
         return [self.known[function, epochs] for function in functions]
 
-    def run(self, functions: Sequence[ScoringFunction], epochs: int, finalists: int) -> Found:
-        """Successive halving: all are trained briefly, `finalists` of them longer, half of those longer still."""
-        places = [finalists, math.ceil(finalists / 2)][:RUNGS]
-        ranked = self._ranked(functions, epochs)
-        for rung, count in enumerate(places, start=1):
-            promoted = self._ranked([f for f, _ in ranked[:count]], epochs * FACTOR**rung)
-            ranked = promoted + ranked[count:]
+    def run(self, functions: Sequence[ScoringFunction], ladder: Ladder) -> Found:
+        """Successive halving: all are trained briefly, the best of them longer, half of those longer still."""
+        new = [f for f in dict.fromkeys(functions) if (f, ladder.epochs) not in self.known]
+        self._spent, self._due = 0.0, max(1.0, ladder.epochs * (len(new) + ladder.trials))
+        ranked = self._ranked(functions, ladder.epochs)
+        for places, epochs in ladder.rungs:
+            promoted = self._ranked([f for f, _ in ranked[:places]], epochs)
+            ranked = promoted + ranked[places:]
         (best, reward), *others = ranked
         return Found(best, reward, tuple(f for f, _ in others))
 
@@ -65,8 +70,3 @@ class Race:
         trials = self.measure(functions, epochs)
         scored = [(f, t.mrr) for f, t in zip(functions, trials, strict=True)]
         return sorted(scored, key=lambda pair: -pair[1])
-
-
-def race_epochs(finalists: int) -> int:
-    """How many times the epochs of a trial the rungs of a race take, all together."""
-    return finalists * FACTOR + math.ceil(finalists / 2) * FACTOR**2 if finalists else 0

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 from eras.scoring import ScoringFunction
 
@@ -19,17 +19,15 @@ class Found:
 
 @dataclass(frozen=True)
 class Progress:
-    """done and total in the units of the search (epochs or trials); total may change as the search learns its pace."""
+    """Where a search is: the share of the stage that is done, functions tried, seconds so far, and the best of them."""
 
     stage: str
-    done: float
-    total: float
+    share: float
     tried: int
     seconds: float
     best: float
     function: ScoringFunction | None
     entropy: float | None = None
-    facts: dict[str, float] = field(default_factory=dict)
 
 
 Watch = Callable[[Progress], None]

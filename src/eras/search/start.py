@@ -7,7 +7,7 @@ import numpy as np
 from eras.graph import TrainingView
 from eras.scoring import Structure
 from eras.scoring.named import NAMES, named
-from eras.search.estimators.standalone import Task, train_model
+from eras.search.estimators.standalone import Task, train_epochs
 from eras.search.grouping import Groups, by_embedding
 from eras.search.space import allowed
 from eras.training import TrainConfig
@@ -40,5 +40,5 @@ def pretrained_groups(
     view: TrainingView, config: TrainConfig, epochs: int, groups: int, rng: np.random.Generator
 ) -> Groups:
     """Relations clustered by their embeddings under SimplE, trained alone (the paper's variant pde)."""
-    simple = train_model(Task.of(view), named("simple"), config, epochs)
+    *_, simple = train_epochs(Task.of(view), named("simple"), config, epochs)
     return by_embedding(simple, view, groups, rng)

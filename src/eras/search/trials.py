@@ -21,7 +21,7 @@ from eras.scoring import ScoringFunction, Structure
 from eras.search.config import SearchConfig
 from eras.search.estimators.standalone import StandAlone
 from eras.search.grouping import Groups, by_pattern, by_reward, specialists
-from eras.search.race import Race, race_epochs
+from eras.search.race import Race
 from eras.search.result import Found, Progress, ShouldStop, Watch
 from eras.search.space import Candidate, Space
 from eras.search.start import hand_designed, pretrained_groups
@@ -76,7 +76,7 @@ class TrialSearch:
             self._evolve(Space(M, N), starts, groups, 1.0)
         self.stage = "finals"
         best_first = sorted(self.functions, key=lambda f: -self.functions[f])
-        return self.race.run(best_first, self.config.trial_epochs, self.config.finalists)
+        return self.race.run(best_first, self.config.ladder)
 
     # --- proposing and trying --------------------------------------------------------------------------
 
@@ -179,7 +179,7 @@ class TrialSearch:
         if self.config.seconds is None:
             return len(self.functions) / (self.config.trials or TRIALS)
         mean = np.mean([t.seconds for (_, e), t in self.race.known.items() if e == self.config.trial_epochs] or [0.0])
-        finals = float(mean) * race_epochs(self.config.finalists) / self.estimator.workers
+        finals = float(mean) * self.config.ladder.trials / self.estimator.workers
         tried = 0.0 if self.config.trials is None else len(self.functions) / self.config.trials
         return max(tried, self.seconds / max(self.config.seconds - finals, 0.3 * self.config.seconds))
 
@@ -188,8 +188,8 @@ class TrialSearch:
             raise StoppedError(f"stopped after {len(self.race.known)} trials; all are saved")
         rewards = {f: t.mrr for (f, e), t in self.race.known.items() if e == self.config.trial_epochs}
         best = max(rewards, key=lambda f: rewards[f])
-        share = 1.0 if self.stage == "finals" else min(1.0, self._share())
-        self.watch(Progress(self.stage, share, 1.0, self.tried, self.seconds, rewards[best], best))
+        share = self.race.share if self.stage == "finals" else min(1.0, self._share())
+        self.watch(Progress(self.stage, share, self.tried, self.seconds, rewards[best], best))
 
 
 def _best_for_each(

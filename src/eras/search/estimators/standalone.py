@@ -80,28 +80,34 @@ class StandAlone:
 
 
 def train_briefly(task: Task, function: ScoringFunction, config: TrainConfig, epochs: int) -> Trial:
-    """Train for `epochs` epochs on one thread and rank validation, filtered by train and validation."""
+    """Train for `epochs` epochs on one thread; the best validation on the way, as a full training would keep it."""
     started = time.monotonic()
     torch.set_num_threads(1)
-    model = train_model(task, function, config, epochs)
     sizes = task.n_entities, len(task.relations)
+    asked = Queries.of(task.valid, *sizes)
     known = Queries.of(np.concatenate([task.train, task.valid]), *sizes)
-    try:
-        table = rank(model, Queries.of(task.valid, *sizes), known, memory_mb=config.memory_mb)
-    except DivergedError:
-        return Trial(0.0, np.zeros(sizes[1]), time.monotonic() - started)
-    reciprocal_rank: Floats = 2.0 / (table["low"] + table["high"]).to_numpy()
-    by_relation: Floats = np.bincount(table["relation"].to_numpy(), reciprocal_rank, sizes[1]).astype(np.float64)
-    return Trial(float(reciprocal_rank.mean()), by_relation, time.monotonic() - started)
+    best, parts = 0.0, np.zeros(sizes[1])
+    for epoch, model in enumerate(train_epochs(task, function, config, epochs), start=1):
+        if epoch % config.validate_every and epoch < epochs:
+            continue
+        try:
+            table = rank(model, asked, known, memory_mb=config.memory_mb)
+        except DivergedError:
+            break
+        reciprocal_rank: Floats = 2.0 / (table["low"] + table["high"]).to_numpy()
+        if reciprocal_rank.mean() > best:
+            best = float(reciprocal_rank.mean())
+            parts = np.bincount(table["relation"].to_numpy(), reciprocal_rank, sizes[1]).astype(np.float64)
+    return Trial(best, parts, time.monotonic() - started)
 
 
-def train_model(task: Task, function: ScoringFunction, config: TrainConfig, epochs: int) -> BlockBilinear:
-    """A model after a few epochs: no validation on the way, nothing kept on disk."""
+def train_epochs(task: Task, function: ScoringFunction, config: TrainConfig, epochs: int) -> Iterator[BlockBilinear]:
+    """The model after each epoch; nothing is kept on disk."""
     stepper = _stepper(task, function, config)
     for epoch in range(epochs):
         for step in range(stepper.steps):
             stepper.step(epoch, step)
-    return stepper.model
+        yield stepper.model
 
 
 def epoch_seconds(view: TrainingView, function: ScoringFunction, config: TrainConfig, threads: int = 1) -> float:
