@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from eras.graph.queries import HEAD, TAIL
 from eras.models import BlockBilinear
-from eras.training.batches import Batch, make_batch
+from eras.training.batches import Batch, Candidates, make_batch, sample_candidates
 from eras.training.config import TrainConfig
 from eras.training.objective import ScoreBuffer
 from eras.training.regularisers import couplings
@@ -150,3 +150,42 @@ def test_complex_couples_real_and_imaginary_part_and_distmult_couples_nothing() 
     assert couplings(Plan.of(Structure([[1, 0], [0, 2]]))) == (((0,), (1,)), ((0,), (1,)))
     analogy = Structure([[1, 0, 0, 0], [0, 2, 0, 0], [0, 0, 3, 4], [0, 0, -4, 3]])
     assert couplings(Plan.of(analogy)) == (((0,), (1,), (2, 3)),) * 2
+
+
+@settings(max_examples=25)
+@given(problems(), st.integers(1, 6), st.integers(0, 999))
+def test_sampled_candidates_stand_for_all_entities(problem: Problem, size: int, seed: int) -> None:
+    """The loss over answers and a weighted sample, and its gradients, against autograd on the definition."""
+    model = problem.model
+    batch = double(make_batch(model, problem.queries, np.arange(len(problem.queries))))
+    drawn = sample_candidates(batch, model.n_entities, size, np.random.default_rng(seed))
+    answers = set(batch.answer_entity.tolist())
+    assert torch.equal(drawn.entity[drawn.answer], batch.answer_entity)
+    assert len(set(drawn.entity.tolist())) == len(drawn.entity)
+    weight = drawn.log_weight.double().exp().squeeze(1)
+    others = torch.tensor([e not in answers for e in drawn.entity.tolist()])
+    assert (weight[~others] == 1).all()
+    if others.any():
+        assert float(weight[others].sum()) == pytest.approx(model.n_entities - len(answers), rel=1e-5)
+
+    drawn = Candidates(drawn.entity, drawn.answer, drawn.log_weight.double())
+    gradients = Gradients.like(model)
+    config = TrainConfig(regulariser="none")
+    loss, _ = loss_and_gradients(model, batch, config, small_buffer(model, 3), gradients, candidates=drawn)
+
+    entities, relations = (x.clone().requires_grad_() for x in (model.entities, model.relations))
+    h, r = entities[batch.entity], relations[batch.relation]
+    parts = []
+    for s in batch.segments:
+        hs, rs = (s.of(x).view(s.stop - s.start, s.plan.blocks, -1) for x in (h, r))
+        terms = [
+            [sign * hs[:, i] * rs[:, k] for i, k, j, sign in s.plan.to_tail if j == b] for b in range(s.plan.blocks)
+        ]
+        parts.append(torch.cat([sum(t) if t else 0 * hs[:, 0] for t in terms], 1))
+    q = torch.cat(parts)
+    scores = q @ entities[drawn.entity].T + drawn.log_weight.T
+    expected = -scores.log_softmax(1)[batch.answer_row, drawn.answer].mean()
+    expected.backward()
+    assert float(loss) == pytest.approx(expected.item(), rel=1e-6)
+    torch.testing.assert_close(gradients.entities, entities.grad, rtol=1e-5, atol=1e-7)
+    torch.testing.assert_close(gradients.relations, relations.grad, rtol=1e-5, atol=1e-7)

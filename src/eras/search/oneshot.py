@@ -88,7 +88,7 @@ class OneShotSearch:
         if self.config.grouping == "pattern":
             return by_pattern(self.view, N)
         if self.config.grouping == "pretrained":
-            epochs = 3 * self.config.trial_epochs
+            epochs = self.config.trial_epochs
             return pretrained_groups(self.view, self.config.training, epochs, N, self._rng(0, _GROUPING))
         return self._rng(0, _GROUPING).permutation(np.arange(len(self.view.relations)) % N)
 

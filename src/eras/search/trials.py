@@ -162,7 +162,7 @@ class TrialSearch:
             candidate = [structures[i] for i in chosen] + [structures[chosen[0]]] * (N - len(chosen))
             return tuple(candidate), groups
 
-        epochs = 3 * self.config.trial_epochs
+        epochs = self.config.trial_epochs
         ways: dict[str, Callable[[], Proposal]] = {
             "pattern": lambda: given(by_pattern(self.view, N)),
             "reward": lambda: by_specialists,

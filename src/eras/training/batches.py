@@ -38,6 +38,31 @@ class Batch:
         return len(self.answer_row)
 
 
+@dataclass(frozen=True, eq=False)
+class Candidates:
+    """The entities that a step compares: all answers of its batch, and a sample of the others.
+
+    entity: (n,); answer: (T,) the position in it of each answer of the batch; log_weight: (n, 1), how many
+    entities each stands for: an answer for itself, one of the sample for its share of all that are no answers. So the
+    sum under the logarithm of the loss is right on average.
+    """
+
+    entity: Tensor
+    answer: Tensor
+    log_weight: Tensor
+
+
+def sample_candidates(batch: Batch, n_entities: int, size: int, rng: np.random.Generator) -> Candidates:
+    answers, position = np.unique(batch.answer_entity.cpu().numpy(), return_inverse=True)
+    drawn = np.setdiff1d(rng.integers(n_entities, size=size), answers)
+    entity = np.concatenate([answers, drawn])
+    weight = np.zeros((len(entity), 1), dtype=np.float32)
+    if len(drawn):
+        weight[len(answers) :] = np.log((n_entities - len(answers)) / len(drawn))
+    device = batch.answer_entity.device
+    return Candidates(*(torch.from_numpy(x).to(device) for x in (entity, position.ravel(), weight)))
+
+
 def epoch_order(n_queries: int, seed: int, epoch: int) -> Ints:
     return np.random.default_rng([seed, epoch]).permutation(n_queries)
 

@@ -17,6 +17,9 @@ class TrainConfig(BaseModel):
     dim: int = Field(256, ge=1, description="Real numbers per entity; a multiple of the function's blocks.")
     epochs: int = Field(50, ge=1, description="Passes over the training triples, at most.")
     batch_size: int = Field(512, ge=1, description="Different queries per step.")
+    negatives: int = Field(
+        0, ge=0, description="Entities sampled as candidates in a step, beside its answers; 0 compares all entities."
+    )
     optimiser: Literal["adagrad", "adam", "sgd"] = Field("adagrad", description="How gradients move parameters.")
     lr: float = Field(0.1, gt=0, description="Learning rate of the first epoch.")
     lr_decay: float = Field(1.0, gt=0, le=1, description="The learning rate is multiplied by this after each epoch.")

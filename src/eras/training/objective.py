@@ -27,18 +27,26 @@ class ScoreBuffer:
     def __init__(self, n_entities: int, batch_size: int, memory_mb: int, device: torch.device) -> None:
         fitting = (memory_mb << 20) // (4 * n_entities)
         self.queries = max(1, min(batch_size, fitting))
-        self.n_entities = n_entities
         self._room = torch.empty(n_entities * self.queries, device=device)
 
-    def scores(self, n_queries: int) -> Tensor:
-        """Uninitialised (n_entities, n_queries)."""
-        return self._room[: self.n_entities * n_queries].view(self.n_entities, n_queries)
+    def scores(self, candidates: int, n_queries: int) -> Tensor:
+        """Uninitialised (candidates, n_queries)."""
+        return self._room[: candidates * n_queries].view(candidates, n_queries)
 
 
 def log_loss(
-    q: Tensor, entities: Tensor, batch: Batch, buffer: ScoreBuffer, d_entities: Tensor
+    q: Tensor,
+    entities: Tensor,
+    batch: Batch,
+    buffer: ScoreBuffer,
+    d_entities: Tensor,
+    log_weight: Tensor | None = None,
 ) -> tuple[Tensor, Tensor]:
-    """The mean loss over the batch's answers and its gradient dq (B, dim); overwrites `d_entities` with dE."""
+    """The mean loss over the batch's answers and its gradient dq (B, dim); overwrites `d_entities` with dE.
+
+    `entities` holds the candidates, (n, dim), and `batch.answer_entity` counts in them. With `log_weight` (n, 1) each
+    candidate stands for exp(log_weight) entities in the sum under the logarithm; an answer must stand for itself alone.
+    """
     dq = torch.empty_like(q)
     loss = q.new_zeros(())
     for start in range(0, len(q), buffer.queries):
@@ -47,8 +55,10 @@ def log_loss(
         row, answer = batch.answer_row[first:last] - start, batch.answer_entity[first:last]
         qs, counts = q[start:stop], batch.counts[start:stop]
 
-        scores = torch.mm(entities, qs.t(), out=buffer.scores(stop - start))
+        scores = torch.mm(entities, qs.t(), out=buffer.scores(len(entities), stop - start))
         loss -= scores[answer, row].sum()
+        if log_weight is not None:
+            scores += log_weight
         peak, total = _exponentiate(scores)
         loss += (counts * (peak + total.log())).sum()
 

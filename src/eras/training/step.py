@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import torch
 from torch import Tensor
 
 from eras.models import BlockBilinear
 from eras.scoring.query import query, query_backward
-from eras.training.batches import Batch
+from eras.training.batches import Batch, Candidates
 from eras.training.config import TrainConfig
 from eras.training.objective import ScoreBuffer, log_loss, relation_loss
 from eras.training.regularisers import Factors, penalty
@@ -34,10 +34,12 @@ def loss_and_gradients(
     buffer: ScoreBuffer,
     gradients: Gradients,
     generator: torch.Generator | None = None,
+    candidates: Candidates | None = None,
 ) -> tuple[Tensor, Tensor]:
     """(log-loss with relation prediction, penalty), both means over the batch's answers; fills `gradients`.
 
-    `generator` draws the dropout mask; it is needed only where dropout is on.
+    `generator` draws the dropout mask; it is needed only where dropout is on. With `candidates` only these entities are
+    compared, each for as many as it stands for.
     """
     h, r = model.entities[batch.entity], model.relations[batch.relation]
     q = query(h, r, batch.segments)
@@ -45,7 +47,14 @@ def loss_and_gradients(
     if config.dropout:
         keep = torch.rand(q.shape, generator=generator).to(q.device) >= config.dropout
         mask = keep / (1.0 - config.dropout)
-    loss, dq = log_loss(q if mask is None else q * mask, model.entities, batch, buffer, gradients.entities)
+    masked = q if mask is None else q * mask
+    if candidates is None:
+        loss, dq = log_loss(masked, model.entities, batch, buffer, gradients.entities)
+    else:
+        table = model.entities[candidates.entity]
+        d_table, among = torch.empty_like(table), replace(batch, answer_entity=candidates.answer)
+        loss, dq = log_loss(masked, table, among, buffer, d_table, candidates.log_weight)
+        gradients.entities.zero_().index_copy_(0, candidates.entity, d_table)
     if mask is not None:
         dq *= mask
 

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import math
 
+import numpy as np
 import torch
 
 from eras.graph.queries import Ints, Queries
 from eras.models import BlockBilinear
-from eras.training.batches import epoch_order, make_batch
+from eras.training.batches import epoch_order, make_batch, sample_candidates
 from eras.training.config import TrainConfig
 from eras.training.objective import ScoreBuffer
 from eras.training.optimiser import Optimiser
@@ -32,8 +33,13 @@ class Stepper:
         size = self.config.batch_size
         picked = self._order_of(epoch)[step * size : (step + 1) * size]
         batch = make_batch(self.model, self.queries, picked)
+        candidates = None
+        if 0 < self.config.negatives < self.model.n_entities:
+            rng = np.random.default_rng([self.config.seed, epoch, step])
+            candidates = sample_candidates(batch, self.model.n_entities, self.config.negatives, rng)
+        generator = self._dropout_generator(epoch, step)
         loss, penalty = loss_and_gradients(
-            self.model, batch, self.config, self._buffer, self.gradients, self._dropout_generator(epoch, step)
+            self.model, batch, self.config, self._buffer, self.gradients, generator, candidates
         )
         values = float(loss), float(penalty)
         if math.isfinite(sum(values)):
