@@ -34,6 +34,9 @@ HAND_DESIGNED = ("distmult", "complex", "simple", "analogy")
 SEARCH_SHARE = 0.4
 LEAST_SECONDS, MOST_SECONDS = 80.0, 2 * 3600.0
 LEAST_EPOCHS = 3
+EARLY_END = 0.7
+"""The share of its epochs that a training usually takes before it stops for want of progress."""
+
 VALIDATION = 1.15
 """An epoch with its share of validation, in epochs."""
 
@@ -128,7 +131,8 @@ def plan_fit(view: TrainingView, seconds: float | None, blocks: int, **settings:
     complex_ = named("complex") if blocks % 2 == 0 else named("distmult")
     epoch = VALIDATION * epoch_seconds(view, complex_, config, config.threads)
     everyone = len(HAND_DESIGNED) + 1
-    total = seconds or min(MOST_SECONDS, max(LEAST_SECONDS, everyone * config.epochs * epoch / (1 - SEARCH_SHARE)))
+    usual = EARLY_END * everyone * config.epochs * epoch / (1 - SEARCH_SHARE)
+    total = seconds or min(MOST_SECONDS, max(LEAST_SECONDS, usual))
     search_seconds = SEARCH_SHARE * total
     left = total - search_seconds
     trained = everyone if left / everyone >= epoch * config.epochs / 2 else 2

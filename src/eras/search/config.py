@@ -44,6 +44,7 @@ class SearchConfig(BaseModel):
     anchored: bool = Field(True, description="One-shot: rename relation blocks so that row i carries +r_i.")
     policy_steps: int = Field(20, ge=1, description="One-shot: steps of the strategy after each epoch.")
     reward_batch: int = Field(512, ge=1, description="One-shot: validation triples that a step's candidates share.")
+    policy_lr: float = Field(3.5e-4, gt=0, description="Learning rate of the LSTM policy; the paper's.")
     entropy_bonus: float = Field(0.0, ge=0, description="Weight of the policy's entropy in its objective.")
     derive: int = Field(30, ge=1, description="One-shot: K, candidates sampled at the end and ranked on validation.")
 

@@ -42,7 +42,7 @@ class OneShotSearch:
     def __init__(self, view: TrainingView, config: SearchConfig, folder: Path, workers: int | None = None) -> None:
         self.view, self.config, self.folder, self.workers = view, config, folder, workers
         self.space = Space(config.blocks, config.groups)
-        self.strategy = make_strategy(config.strategy, self.space, config.seed, config.entropy_bonus)
+        self.strategy = make_strategy(config, self.space)
         self.journal = Journal(folder / "search.jsonl")
         training = config.training
         start = [self.space.sample(self._rng(0, _FILL))]

@@ -29,7 +29,7 @@ MOST_TRIAL_EPOCHS = 16
 WORTHWHILE = 60
 """Trials that a search should be able to afford."""
 
-LEAST_SECONDS, MOST_SECONDS = 30.0, 25 * 60.0
+LEAST_SECONDS, MOST_SECONDS = 30.0, 20 * 60.0
 FINALS_SHARE = 0.4
 """How much of the time the finals of a one-shot search may take."""
 

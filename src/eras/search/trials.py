@@ -20,7 +20,7 @@ from eras.graph import TrainingView
 from eras.scoring import ScoringFunction, Structure
 from eras.search.config import SearchConfig
 from eras.search.estimators.standalone import StandAlone
-from eras.search.grouping import Groups, by_pattern, by_reward, specialists
+from eras.search.grouping import Groups, by_pattern, specialists
 from eras.search.race import Race
 from eras.search.result import Found, Progress, ShouldStop, Watch
 from eras.search.space import Candidate, Space
@@ -73,7 +73,7 @@ class TrialSearch:
         if N > 1:
             self.stage = "groups"
             groups, starts = self._specialise()
-            self._evolve(Space(M, N), starts, groups, 1.0)
+            self._evolve(Space(M, len(starts[0])), starts, groups, 1.0)
         self.stage = "finals"
         best_first = sorted(self.functions, key=lambda f: -self.functions[f])
         return self.race.run(best_first, self.config.ladder)
@@ -82,7 +82,7 @@ class TrialSearch:
 
     def _evolve(self, space: Space, starts: tuple[Candidate, ...], groups: Groups | None, until: float) -> None:
         """Generations of candidates under one grouping, until that share of the budget is used up."""
-        strategy = make_strategy(self.config.strategy, space, self.config.seed, self.config.entropy_bonus, starts)
+        strategy = make_strategy(self.config, space, starts)
         assert not isinstance(strategy, Relaxed), "a stand-alone trial has no gradient with respect to its structure"
         idle, size = 0, max(self.config.generation, len(starts))
         while self._goes_on(until) and idle < IDLE:
@@ -134,12 +134,11 @@ class TrialSearch:
         best_first = sorted(self.functions, key=lambda f: -self.functions[f])
         structures = [f.structures[0] for f in best_first]
         earned = np.stack([self.race.known[f, self.config.trial_epochs].by_relation for f in best_first])
-        copies = (structures[0],) * self.config.groups
         proposals = {name: propose(earned, structures) for name, propose in self._groupings().items()}
         functions = {name: self._function(candidate, groups) for name, (candidate, groups) in proposals.items()}
         rewards = dict(zip(functions, self._try(list(functions.values())), strict=True))
         winner = max(rewards, key=lambda name: (functions[name] != best_first[0], rewards[name]))
-        candidate, groups = proposals[winner]
+        candidate, groups = _compact(*proposals[winner])
         if not self.journal.events("grouping"):
             self.journal.write(
                 "grouping",
@@ -148,14 +147,14 @@ class TrialSearch:
                 groups=groups.tolist(),
                 functions=[str(s) for s in candidate],
             )
-        return groups, (copies, candidate)
+        return groups, (candidate, (structures[0],) * len(candidate))
 
     def _groupings(self) -> dict[str, Proposal]:
         """Ways to group relations; each turns what structures earned with each relation into a start."""
         N, rng = self.config.groups, np.random.default_rng([self.config.seed, 0])
 
         def given(groups: Groups) -> Proposal:
-            return lambda earned, structures: (_best_for_each(earned, self.counts, structures, groups, N), groups)
+            return lambda earned, structures: (_best_for_each(earned, structures, groups, N), groups)
 
         def by_specialists(earned: np.ndarray, structures: list[Structure]) -> tuple[Candidate, Groups]:
             chosen, groups = specialists(earned, self.counts, N)
@@ -192,11 +191,12 @@ class TrialSearch:
         self.watch(Progress(self.stage, share, self.tried, self.seconds, rewards[best], best))
 
 
-def _best_for_each(
-    earned: np.ndarray, counts: Groups, structures: list[Structure], groups: Groups, N: int
-) -> Candidate:
-    """For each group, the structure that served its relations best, where that is more than chance."""
-    of_group = np.stack([earned[:, groups == g].sum(1) for g in range(N)], axis=1)
-    total = np.array([counts[groups == g].sum() for g in range(N)])
-    first = np.full(N, int(earned.sum(1).argmax()))
-    return tuple(structures[i] for i in by_reward(of_group, total, first))
+def _best_for_each(earned: np.ndarray, structures: list[Structure], groups: Groups, N: int) -> Candidate:
+    """For each group, the structure that served its relations best."""
+    return tuple(structures[int(earned[:, groups == g].sum(1).argmax())] for g in range(N))
+
+
+def _compact(candidate: Candidate, groups: Groups) -> tuple[Candidate, Groups]:
+    """The same function without the groups that hold no relation."""
+    used, compact = np.unique(groups, return_inverse=True)
+    return tuple(candidate[g] for g in used), compact

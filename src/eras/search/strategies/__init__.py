@@ -8,6 +8,7 @@ import numpy as np
 import numpy.typing as npt
 from torch import Tensor
 
+from eras.search.config import SearchConfig
 from eras.search.space import Candidate, Space, Tokens
 from eras.search.strategies.categorical import Categorical
 from eras.search.strategies.evolution import Evolution
@@ -32,17 +33,15 @@ class Strategy(Protocol):
     def restore(self, state: dict[str, Tensor]) -> None: ...
 
 
-def make_strategy(
-    name: str, space: Space, seed: int, entropy_bonus: float = 0.0, start: tuple[Candidate, ...] = ()
-) -> Strategy | Relaxed:
-    """The strategy of that name; `start` holds candidates worth trying first, where it can make use of them."""
-    if name == "lstm":
-        return Policy(space, seed, entropy_bonus)
-    if name == "categorical":
-        return Categorical(space, seed, entropy_bonus, start)
-    if name == "relaxed":
-        return Relaxed(space, seed)
-    return Evolution(space, seed, start)
+def make_strategy(config: SearchConfig, space: Space, start: tuple[Candidate, ...] = ()) -> Strategy | Relaxed:
+    """The strategy that a search asks for; `start` holds candidates to try first, where it can make use of them."""
+    if config.strategy == "lstm":
+        return Policy(space, config.seed, config.entropy_bonus, config.policy_lr)
+    if config.strategy == "categorical":
+        return Categorical(space, config.seed, config.entropy_bonus, start)
+    if config.strategy == "relaxed":
+        return Relaxed(space, config.seed)
+    return Evolution(space, config.seed, start)
 
 
 __all__ = ["Categorical", "Evolution", "Policy", "Relaxed", "Rewards", "Strategy", "make_strategy"]

@@ -25,10 +25,10 @@ class Evolution:
         self.rng = np.random.default_rng(seed)
         self.waiting = [space.encode(candidate) for candidate in start]
         self.rewards: dict[tuple[int, ...], list[float]] = {}
-        self.population: list[tuple[int, ...]] = []
+        self.population = [tuple(row.tolist()) for row in self.waiting]
 
     def sample(self, count: int) -> Tokens:
-        """Candidates to start from as long as there are any, then children; random ones while nobody has parents."""
+        """The candidates to start from, then children; random ones where there is nothing to start from."""
         return np.stack([self._next() for _ in range(count)])
 
     def learn(self, tokens: Tokens, rewards: npt.NDArray[np.float64]) -> dict[str, float]:
@@ -53,7 +53,8 @@ class Evolution:
         V = self.space.decisions
         self.rewards = {tuple(int(t) for t in row[:V]): row[V:].tolist() for row in state["memory"].numpy()}
         self.waiting = list(state["waiting"].numpy())
-        self._select()
+        if self.rewards:
+            self._select()
         self.rng.bit_generator.state = json.loads(state["generator"].numpy().tobytes())
 
     def _select(self) -> None:

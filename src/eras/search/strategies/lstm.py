@@ -24,7 +24,9 @@ BASELINE_DECAY = 0.95
 class Policy(nn.Module):
     """π(A; θ) over the V decisions of a space, with a moving-average baseline that lives as long as the policy."""
 
-    def __init__(self, space: Space, seed: int, entropy_bonus: float = 0.0) -> None:
+    def __init__(
+        self, space: Space, seed: int, entropy_bonus: float = 0.0, learning_rate: float = LEARNING_RATE
+    ) -> None:
         super().__init__()
         self.space, self.entropy_bonus = space, entropy_bonus
         self.generator = torch.Generator().manual_seed(seed)
@@ -35,7 +37,7 @@ class Policy(nn.Module):
         for parameter in self.parameters():
             with torch.no_grad():
                 parameter.copy_(torch.rand(parameter.shape, generator=self.generator) * 0.2 - 0.1)
-        self.optimiser = torch.optim.Adam(self.parameters(), lr=LEARNING_RATE)
+        self.optimiser = torch.optim.Adam(self.parameters(), lr=learning_rate)
         self.baseline = math.nan
 
     def sample(self, count: int) -> Tokens:
