@@ -30,6 +30,7 @@ def model_card(
         *([_patterns(metrics["test"]["by"]["pattern"])] if "test" in metrics else []),
         "## Scoring function",
         "![The blocks of the scoring function](function.svg)",
+        *([_story(metrics["fit"])] if "fit" in metrics else []),
         "## Graph",
         f"{len(graph.entities):,} entities, {len(graph.relations):,} relations; {len(graph.train):,} training, "
         f"{len(graph.valid):,} validation and {len(graph.test):,} test triples. "
@@ -54,6 +55,16 @@ def _figures(metrics: dict[str, Any]) -> str:
         if split in metrics:
             rows.append(f"| {split} | " + " | ".join(_number(m, metrics[split][m]) for m in METRICS) + " |")
     return "\n".join(rows)
+
+
+def _story(fit: dict[str, Any]) -> str:
+    """How `eras fit` came to this function."""
+    rows = ["| trained with the same recipe | validation MRR | best epoch |", "|---|---:|---:|"]
+    for name, result in sorted(fit["candidates"].items(), key=lambda item: -item[1]["selection_mrr"]):
+        rows.append(f"| {name} | {result['selection_mrr']:.4f} | {result['best_epoch']} |")
+    tried = f"The search tried {fit['search']['tried']:,} functions in {fit['search']['seconds']:.0f} s."
+    filtered = "Validation here is filtered by training and validation facts alone."
+    return "\n\n".join([f"{fit['verdict']} {tried}", "\n".join(rows), filtered])
 
 
 def _patterns(rows: list[dict[str, Any]]) -> str:

@@ -86,8 +86,10 @@ def specialists(earned: Floats, counts: Groups, groups: int, penalty: float = SU
     """At most `groups` of S structures, and the relations of each: (chosen structures, group of each relation).
 
     Greedy: the structure that earns most with all relations, then, one by one, the structure to which relations would
-    move for the largest gain beyond chance. earned (S, R), counts (R,) as in `by_reward`.
+    move for the largest gain beyond chance, which grows with the number of structures there are to choose from.
+    earned (S, R), counts (R,) as in `by_reward`.
     """
+    penalty *= np.sqrt(2 * np.log(max(len(earned), 2)))
     chosen = [int(earned.sum(1).argmax())]
     assigned = np.zeros(earned.shape[1], dtype=np.int64)
     while len(chosen) < groups:

@@ -30,6 +30,9 @@ from eras.search.strategies import Relaxed, make_strategy
 TRIALS = 120
 """Functions to try where neither a number nor a time is given."""
 
+SWAPS = 3
+"""Hand-designed structures that are tried in each group in turn."""
+
 IDLE = 30
 """Generations in a row without a new function after which a space counts as exhausted."""
 
@@ -147,7 +150,20 @@ class TrialSearch:
                 groups=groups.tolist(),
                 functions=[str(s) for s in candidate],
             )
-        return groups, (candidate, (structures[0],) * len(candidate))
+        return groups, (candidate, *self._swaps(structures[0], groups))
+
+    def _swaps(self, best: Structure, groups: Groups) -> list[Candidate]:
+        """The best structure for all groups; then one group at a time under another hand-designed structure."""
+        N = int(groups.max()) + 1
+        rewards = {s: self.functions.get(ScoringFunction([s]), 0.0) for s in hand_designed(self.config.blocks).values()}
+        others = sorted((s for s in rewards if s != best), key=lambda s: -rewards[s])[:SWAPS]
+        support = [self.counts[groups == g].sum() for g in range(N)]
+        swapped = [
+            (*(best,) * g, other, *(best,) * (N - g - 1))
+            for g in np.argsort(support)[::-1].tolist()
+            for other in others
+        ]
+        return [(best,) * N, *swapped]
 
     def _groupings(self) -> dict[str, Proposal]:
         """Ways to group relations; each turns what structures earned with each relation into a start."""
