@@ -12,7 +12,7 @@ import statistics
 from typing import Any
 
 from benchmarks.common import publish
-from eras.api import search
+from eras.api import search_function
 from eras.api.fitting import HAND_DESIGNED
 from eras.graph import load_graph
 from eras.scoring import ScoringFunction
@@ -49,7 +49,7 @@ def compare(name: str, methods: list[str], seconds: float, seeds: range, dim: in
         base, extra = EXTRA.get(method, (method, {}))
         settings: dict[str, Any] = {"groups": min(3, len(view.relations)), **METHODS[base][0], **extra}
         for seed in seeds:
-            found = search(graph, base, seconds=seconds, dim=dim, seed=seed, **settings)
+            found = search_function(graph, base, seconds=seconds, dim=dim, seed=seed, **settings)
             functions[method, seed] = found.function
             print(f"  {method}, seed {seed}: {found.tried} tried, reward {found.reward:.4f}", flush=True)
     judged: dict[tuple[str, int], list[float]] = {key: [] for key in functions}

@@ -40,7 +40,7 @@ def eras_json(*arguments: str | Path, **options: Any) -> Any:
     return json.loads(eras(*arguments, "--json", **options).stdout)
 
 
-def start(*arguments: str | Path) -> subprocess.Popen[bytes]:
+def start(*arguments: str | Path, **options: Any) -> subprocess.Popen[bytes]:
     """Start `eras` and let it run."""
-    quiet = subprocess.DEVNULL
-    return subprocess.Popen([ERAS, *map(str, arguments)], stdout=quiet, stderr=quiet, env=environment())
+    quiet = {"stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL}
+    return subprocess.Popen([ERAS, *map(str, arguments)], env=environment(), **{**quiet, **options})

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 from eras._version import __version__
 
 if TYPE_CHECKING:
-    from eras.api import SearchResult, evaluate, fit, resume, search, train
+    from eras.api import SearchResult, evaluate, fit, resume, search_function, train
     from eras.errors import ErasError
     from eras.evaluation import Evaluation
     from eras.graph import Graph, load_graph
@@ -38,7 +38,7 @@ _HOMES = {
     "load_function": "eras.scoring",
     "load_graph": "eras.graph",
     "resume": "eras.api",
-    "search": "eras.api",
+    "search_function": "eras.api",
     "train": "eras.api",
 }
 
@@ -57,7 +57,7 @@ __all__ = [
     "load_function",
     "load_graph",
     "resume",
-    "search",
+    "search_function",
     "train",
 ]
 

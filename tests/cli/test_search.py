@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import json
+import os
+import signal
+import subprocess
 import time
 from pathlib import Path
 
@@ -74,7 +77,8 @@ def test_a_search_is_not_mixed_with_another(graph: Path, tmp_path: Path) -> None
         (("--time", "soon"), "--time 'soon': expected a duration such as 90s, 5m or 1h30m"),
         (("--time", "1s"), "1 s are too short for a search on this graph"),
         (("--method", "eras-n1", "--groups", "3"), "method eras-n1 means groups = 1, not 3"),
-        (("--sampling", "odd"), "setting sampling = 'odd'"),
+        (("--method", "eras", "--sampling", "odd"), "setting sampling = 'odd'"),
+        (("--sampling", "fair"), "sampling is a setting of one-shot searches"),
     ],
 )
 def test_what_cannot_be_searched_is_refused_before_anything_is_written(
@@ -96,4 +100,44 @@ def test_fit_ends_with_a_model_no_worse_on_validation_than_any_that_was_trained(
     assert eras("predict", out, "--head", "e1", "--relation", "general_1", "-k", "3", "--json").stdout
     again = eras("fit", graph, "--time", "45s", "--dim", "16", "--epochs", "3", "--out", out, "--json")
     assert json.loads(again.stdout) == json.loads(done.stdout)
-    assert "too short" in eras("fit", graph, "--time", "2s", "--out", tmp_path / "short", code=2).stderr
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (("--time", "2s"), "2 s are too short for this graph"),
+        (("--groups", "99"), "groups 99: the search works with 1 to 8 groups"),
+        (("--dim", "50"), "dim 50 cannot be cut into 4 equal blocks"),
+        (("--blocks", "9"), "blocks 9: the search works with 2 to 6 blocks"),
+    ],
+)
+def test_what_cannot_be_fitted_is_refused_before_anything_is_written(
+    graph: Path, tmp_path: Path, arguments: tuple[str, ...], message: str
+) -> None:
+    out = tmp_path / "fit"
+    assert message in " ".join(eras("fit", graph, *arguments, "--out", out, code=2).stderr.split())
+    assert not out.exists()
+
+
+def test_ctrl_c_at_the_terminal_ends_a_search_with_a_word_on_how_to_go_on(graph: Path, tmp_path: Path) -> None:
+    out = tmp_path / "search"
+    arguments = ("search", graph, "--groups", "2", "--trials", "60", "--workers", "2", "--out", out)
+    process = start(*arguments, stderr=subprocess.PIPE, start_new_session=True)
+    while process.poll() is None and not (out / "search.jsonl").exists():
+        time.sleep(0.05)
+    os.killpg(process.pid, signal.SIGINT)
+    said = " ".join(process.communicate()[1].decode().split())
+    assert process.returncode == 130, said
+    assert "all are saved. Go on with: eras resume" in said
+    assert "Traceback" not in said
+    assert "Warning" not in said
+
+
+def test_two_processes_do_not_work_in_one_folder(graph: Path, tmp_path: Path) -> None:
+    arguments = ("search", graph, "--trials", "60", "--workers", "1", "--out", tmp_path / "search")
+    process = start(*arguments)
+    while process.poll() is None and not (tmp_path / "search" / "search.jsonl").exists():
+        time.sleep(0.05)
+    assert "another eras is at work in" in " ".join(eras(*arguments, code=2).stderr.split())
+    process.kill()
+    process.wait()

@@ -9,6 +9,7 @@ import torch
 from eras.errors import StoppedError
 from eras.files import Journal
 from eras.graph.planted import Plan, plant
+from eras.search import oneshot
 from eras.search.config import METHODS, SearchConfig, method_config
 from eras.search.oneshot import OneShotSearch
 from eras.training import TrainConfig
@@ -57,9 +58,9 @@ def test_a_search_that_was_cut_off_goes_on_to_the_same_bits(method: str, tmp_pat
     assert [s.cells for s in found.function.structures] == [s.cells for s in expected.function.structures]
 
 
-def test_groups_that_are_fixed_stay_and_groups_by_reward_move(tmp_path: Path) -> None:
+def test_groups_that_are_fixed_stay_and_the_others_move(tmp_path: Path) -> None:
     moved = {}
-    for grouping in ("pattern", "pretrained", "em", "reward"):
+    for grouping in ("pattern", "pretrained", "em"):
         folder = tmp_path / grouping
         folder.mkdir()
         settings = {**METHODS["evolution-oneshot"][0], **SETTINGS, "grouping": grouping}
@@ -67,6 +68,35 @@ def test_groups_that_are_fixed_stay_and_groups_by_reward_move(tmp_path: Path) ->
         moved[grouping] = sum(e["moved"] for e in Journal(folder / "search.jsonl").events("epoch"))
     assert moved["pattern"] == moved["pretrained"] == 0
     assert moved["em"] > 0
+
+
+def test_a_group_keeps_its_number_when_clusters_come_back_under_others(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    search = OneShotSearch(VIEW, config_of("eras"), tmp_path)
+    before = search.supernet.groups.copy()
+    monkeypatch.setattr(oneshot, "by_embedding", lambda *_: np.array([2, 0, 1])[before])
+    assert search._regroup() == 0
+    assert np.array_equal(search.supernet.groups, before)
+
+
+def test_by_reward_a_relation_goes_to_the_structure_that_ranks_it_best(tmp_path: Path) -> None:
+    search = OneShotSearch(VIEW, config_of("evolution-oneshot", grouping="reward"), tmp_path)
+    asked = search.last_judge.draw(None, np.random.default_rng(0))
+    search.supernet.initialise(0, "normal", 1.0)
+    earned = np.stack([search.last_judge.by_relation(s, asked) for s in search.favourite]) * len(asked.answers)
+    gain = earned.max(0) - earned[search.supernet.groups, np.arange(earned.shape[1])]
+    counts = np.bincount(np.repeat(asked.relation, asked.counts), minlength=earned.shape[1])
+    clear = gain > 0.3 * np.sqrt(counts)
+    assert search._regroup() == clear.sum()
+    assert (search.supernet.groups == earned.argmax(0))[clear].all()
+
+
+def test_the_differentiable_variant_is_judged_as_it_was_trained(tmp_path: Path) -> None:
+    search = OneShotSearch(VIEW, config_of("eras-dif"), tmp_path)
+    heaviest = search._heaviest(np.random.default_rng(0))
+    (first, *_) = search._decode(search.strategy.sample(3), constrained=False)
+    assert [s.cells for s in first or ()] == [s.cells for s in heaviest]
 
 
 def test_fair_sampling_trains_every_operation(tmp_path: Path) -> None:

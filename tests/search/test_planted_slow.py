@@ -19,7 +19,7 @@ def test_a_search_finds_the_planted_groups_and_a_function_worth_having() -> None
     for seed in range(3):
         planted = plant(Plan(), seed)
         graph, names = planted.graph, planted.graph.relations.names.to_list()
-        result = eras.search(graph, groups=4, grouping="pattern", trials=60, trial_epochs=16, seed=seed)
+        result = eras.search_function(graph, groups=4, grouping="pattern", trials=60, trial_epochs=16, seed=seed)
         groups = [result.function.group_of(name) for name in names]
         agreement.append(adjusted_rand_score([planted.patterns[name] for name in names], groups))
 

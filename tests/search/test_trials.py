@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import json
 from pathlib import Path
 
 import numpy as np
@@ -97,10 +98,11 @@ def test_groups_start_from_the_best_single_structures_and_singles_stay_in_the_ra
     assert {str(ScoringFunction.from_json(e["function"]).structures[0]) for e in singles} == {
         str(s) for s in hand_designed(4).values()
     }
-    best_single = max(e["mrr"] for e in journal.events("trial") if len(e["function"]["structures"]) == 1)
     longest = max(e["epochs"] for e in journal.events("trial"))
     assert found.reward == max(e["mrr"] for e in journal.events("trial") if e["epochs"] == longest)
-    assert best_single > 0
+    promoted = [e for e in journal.events("trial") if e["epochs"] == 3]
+    briefly = {json.dumps(e["function"]): e["mrr"] for e in journal.events("trial") if e["epochs"] == 1}
+    assert {json.dumps(e["function"]) for e in promoted} == set(sorted(briefly, key=lambda f: -briefly[f])[:2])
 
 
 def test_hand_designed_structures_are_cut_to_any_number_of_blocks() -> None:
@@ -122,6 +124,9 @@ def test_what_cannot_be_searched() -> None:
         plan_search(small.graph.training_view(), "eras", groups=8)
     with pytest.raises(SettingError, match=r"1 s are too short .* at least \d+ s"):
         plan_search(VIEW, "evolution", seconds=1.0)
+    for method, setting in (("eras", {"trials": 9}), ("evolution", {"epochs": 9}), ("evolution", {"grouping": "em"})):
+        with pytest.raises(SettingError, match=r"setting of|needs a supernet"):
+            plan_search(VIEW, method, **setting)
     with pytest.raises(SettingError, match="2 to 6 blocks"):
         plan_search(VIEW, "evolution", blocks=7)
 
@@ -130,4 +135,15 @@ def test_a_plan_fits_the_time_and_leaves_what_is_given() -> None:
     plan = plan_search(VIEW, "evolution", seconds=600.0, trial_epochs=5, dim=32, seed=7)
     assert (plan.seconds, plan.trial_epochs, plan.training.dim, plan.training.seed) == (600.0, 5, 32, 7)
     assert plan_search(VIEW, "evolution", trials=10).seconds is None
+    assert plan_search(VIEW, "eras", epochs=500).seconds is None
+    assert plan_search(VIEW, "eras-smt").groups == 4
+
+
+def test_any_number_of_blocks_can_be_searched(tmp_path: Path) -> None:
+    plan = plan_search(VIEW, "evolution", blocks=3, groups=2, trials=4, trial_epochs=1, finalists=0)
+    assert plan.training.dim == 63
+    assert TrialSearch(VIEW, plan, tmp_path, workers=1).run().function.blocks == 3
+
+
+def test_settings_that_leave_no_doubt() -> None:
     assert np.isfinite(plan_search(VIEW, "eras").seconds or np.inf)

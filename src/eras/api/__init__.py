@@ -1,16 +1,16 @@
-"""What `import eras` offers for work: fit, search, train, resume, evaluate. The command line is a thin face of this."""
+"""What `import eras` offers for work, from fitting to evaluation. The command line is a thin face of this."""
 
 from __future__ import annotations
 
 from pathlib import Path
 
 from eras.api.fitting import NOBODY, Watchers, fit, resume_fit
-from eras.api.searching import SearchResult, resume_search, search
+from eras.api.searching import SearchResult, resume_search, search_function
 from eras.api.training import evaluate, resume_training, train
 from eras.store import Model
 from eras.store.directory import read_manifest
 
-__all__ = ["SearchResult", "Watchers", "evaluate", "fit", "resume", "search", "train"]
+__all__ = ["SearchResult", "Watchers", "evaluate", "fit", "resume", "search_function", "train"]
 
 
 def resume(folder: str | Path, *, watchers: Watchers = NOBODY) -> Model | SearchResult:

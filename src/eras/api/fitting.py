@@ -6,6 +6,7 @@ the result is never worse on validation than the best hand-designed function tha
 
 from __future__ import annotations
 
+import math
 import shutil
 import tempfile
 from collections.abc import Callable
@@ -13,20 +14,26 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
-from eras.api.searching import resume_search, search
+from eras.api.searching import SearchResult, begin_search, resume_search
 from eras.api.training import judged, resolved, run_training
 from eras.errors import DataError, SettingError
 from eras.files import Journal, write_json
 from eras.graph import Graph, TrainingView, load_graph, read_graph, write_graph
+from eras.models import BlockBilinear
 from eras.scoring import ScoringFunction
 from eras.scoring.named import named
+from eras.search.config import SearchConfig
 from eras.search.estimators.standalone import epoch_seconds
-from eras.search.plan import START_SECONDS
+from eras.search.plan import plan_search
 from eras.search.result import Progress
+from eras.search.space import Space
 from eras.search.start import hand_designed
 from eras.store import Model, claim
-from eras.store.directory import going_on, read_config, read_manifest, write_function, write_manifest
+from eras.store.directory import going_on, read_config, read_manifest, working_in, write_function, write_manifest
 from eras.training import Report, TrainConfig, recommend
+
+METHOD = "evolution"
+"""The way of searching that found the best functions in the same time; see docs/results.md."""
 
 HAND_DESIGNED = ("distmult", "complex", "simple", "analogy")
 """The functions that a search must beat."""
@@ -34,6 +41,9 @@ HAND_DESIGNED = ("distmult", "complex", "simple", "analogy")
 SEARCH_SHARE = 0.4
 LEAST_SECONDS, MOST_SECONDS = 80.0, 2 * 3600.0
 LEAST_EPOCHS = 3
+LEAST_SEARCH = 15.0
+"""Seconds of search below which starting its workers would be most of it."""
+
 EARLY_END = 0.7
 """The share of its epochs that a training usually takes before it stops for want of progress."""
 
@@ -117,19 +127,35 @@ def fit(
         TrainConfig().updated(**settings)
         if not len(graph.valid):
             raise DataError(f"the graph {graph.name!r} has no validation triples: add some, or hold some out")
-        plan, config = plan_fit(graph.training_view(), seconds, blocks, **settings)
+        view = graph.training_view()
+        plan, config = plan_fit(view, seconds, blocks, **settings)
+        _hand_designed(blocks, config.dim)
+        searched = plan_search(
+            view,
+            METHOD,
+            blocks=blocks,
+            **({} if groups is None else {"groups": groups}),
+            seconds=plan.search_seconds,
+            seed=config.seed,
+            workers=settings.get("threads"),
+            device=config.device,
+        )
         claim(folder, overwrite)
-        write_manifest(folder, "fit", graph, config, command, given=given, plan=asdict(plan))
-        write_graph(graph, folder)
+        facts = {"given": given, "plan": asdict(plan), "search": searched.model_dump()}
+        write_manifest(folder, "fit", graph, config, command, **facts)
         write_json(folder / "config.json", config.model_dump())
+        write_graph(graph, folder)
     return resume_fit(folder, watchers=watchers)
 
 
 def plan_fit(view: TrainingView, seconds: float | None, blocks: int, **settings: Any) -> tuple[FitPlan, TrainConfig]:
     """Divide the time, after measuring what an epoch takes; too little of it is refused, with what would do."""
+    Space(blocks, 1)
     config = resolved(recommend(view, blocks, **settings))
-    complex_ = named("complex") if blocks % 2 == 0 else named("distmult")
-    epoch = VALIDATION * epoch_seconds(view, complex_, config, config.threads)
+    if "dim" not in settings:
+        unit = math.lcm(blocks, 4)  # what every function that will be trained can be cut into
+        config = config.updated(dim=max(unit, config.dim - config.dim % unit))
+    epoch = VALIDATION * epoch_seconds(view, named("distmult"), config, config.threads)
     everyone = len(HAND_DESIGNED) + 1
     usual = EARLY_END * everyone * config.epochs * epoch / (1 - SEARCH_SHARE)
     total = seconds or min(MOST_SECONDS, max(LEAST_SECONDS, usual))
@@ -137,8 +163,8 @@ def plan_fit(view: TrainingView, seconds: float | None, blocks: int, **settings:
     left = total - search_seconds
     trained = everyone if left / everyone >= epoch * config.epochs / 2 else 2
     epochs = min(config.epochs, int(left / (trained * epoch)))
-    if epochs < min(LEAST_EPOCHS, config.epochs) or search_seconds <= START_SECONDS:
-        needed = max(2 * LEAST_EPOCHS * epoch / (1 - SEARCH_SHARE), 2 * START_SECONDS / SEARCH_SHARE)
+    if epochs < min(LEAST_EPOCHS, config.epochs) or search_seconds < LEAST_SEARCH:
+        needed = max(2 * LEAST_EPOCHS * epoch / (1 - SEARCH_SHARE), LEAST_SEARCH / SEARCH_SHARE)
         raise SettingError(
             f"{_duration(total)} are too short for this graph: an epoch at dim {config.dim} takes about "
             f"{_duration(epoch)}; give at least {_duration(needed)}, or a smaller dim"
@@ -152,19 +178,27 @@ def resume_fit(folder: Path, *, watchers: Watchers = NOBODY) -> Model:
     manifest = read_manifest(folder)
     if manifest["status"] == "finished":
         return Model.load(folder)
+    with working_in(folder):
+        return _fit(folder, manifest, watchers)
+
+
+def _fit(folder: Path, manifest: dict[str, Any], watchers: Watchers) -> Model:
     graph, config = read_graph(folder), read_config(folder)
-    plan, given = FitPlan(**manifest["plan"]), manifest["given"]
+    plan, blocks = FitPlan(**manifest["plan"]), manifest["given"]["blocks"]
     watchers.on_plan(plan, config)
-    found = _search(folder / "search", graph, plan, given, config, watchers)
-    entrants = _entrants(folder / "search", found.function, given["blocks"], plan.trained)
+    found = _search(folder / "search", graph, manifest, watchers)
+    entrants = _entrants(folder / "search", found.function, _hand_designed(blocks, config.dim), plan.trained)
     results: dict[str, dict[str, Any]] = {}
+    best: BlockBilinear | None = None
+    winner = ""
     for number, (name, function) in enumerate(entrants.items(), start=1):
         watchers.on_training(name, number, len(entrants))
         place = folder / "candidates" / name
         place.mkdir(parents=True, exist_ok=True)
-        _, results[name] = run_training(place, graph, function, config, watchers.on_step)
-    winner = max(results, key=lambda name: results[name]["selection_mrr"])
-    best, training = run_training(folder / "candidates" / winner, graph, entrants[winner], config, watchers.on_step)
+        model, results[name] = run_training(place, graph, function, config, watchers.on_step)
+        if best is None or results[name]["selection_mrr"] > results[winner]["selection_mrr"]:
+            winner, best = name, model
+    assert best is not None, "there is always a function to train"
     write_function(folder, entrants[winner], config)
     shutil.copyfile(folder / "candidates" / winner / "journal.jsonl", folder / "journal.jsonl")
     summary = {
@@ -173,17 +207,17 @@ def resume_fit(folder: Path, *, watchers: Watchers = NOBODY) -> Model:
         "candidates": {name: {**result, "function": entrants[name].to_json()} for name, result in results.items()},
         "search": {key: value for key, value in found.to_json().items() if key not in ("config", "runners_up")},
     }
-    model = judged(folder, graph, best, config, {"training": training, "fit": summary})
+    fitted = judged(folder, graph, best, config, {"training": results[winner], "fit": summary})
     for weights in (folder / "candidates").glob("*/*.safetensors"):
         weights.unlink()
-    return model
+    return fitted
 
 
 def verdict(winner: str, results: dict[str, dict[str, Any]], entrants: list[str]) -> str:
     """Plain words on what the search brought, by validation MRR."""
     mrr = {name: result["selection_mrr"] for name, result in results.items()}
-    hand = [name for name in entrants if not name.startswith("found")]
-    if not any(name.startswith("found") for name in entrants):
+    hand = [name for name in entrants if name != "found"]
+    if "found" not in entrants:
         return f"The search came back to {entrants[0]}, a hand-designed function, and {winner} is the best of those."
     best = max(hand, key=lambda name: mrr[name])
     if winner in hand:
@@ -197,23 +231,32 @@ def verdict(winner: str, results: dict[str, dict[str, Any]], entrants: list[str]
     )
 
 
-def _search(
-    folder: Path, graph: Graph, plan: FitPlan, given: dict[str, Any], config: TrainConfig, watchers: Watchers
-) -> Any:
-    if (folder / "manifest.json").exists():
-        return resume_search(folder, watch=watchers.on_search)
-    groups = given["groups"] or min(3, len(graph.relations))
-    settings = {"blocks": given["blocks"], "groups": groups, "seconds": plan.search_seconds, "seed": config.seed}
-    return search(graph, out=folder, watch=watchers.on_search, **settings)
+def _search(folder: Path, graph: Graph, manifest: dict[str, Any], watchers: Watchers) -> SearchResult:
+    if not (folder / "graph.json").exists():
+        shutil.rmtree(folder, ignore_errors=True)
+        folder.mkdir()
+        config = SearchConfig().updated(**manifest["search"])
+        workers = manifest["given"].get("threads")
+        begin_search(folder, graph, METHOD, config, manifest["given"], workers, manifest["command"])
+    return resume_search(folder, watch=watchers.on_search)
 
 
-def _entrants(searched: Path, found: ScoringFunction, blocks: int, trained: int) -> dict[str, ScoringFunction]:
-    """The functions to train, by name: hand-designed ones, the best by their trials first, and what was found.
+def _hand_designed(blocks: int, dim: int) -> dict[str, ScoringFunction]:
+    """The hand-designed functions, in as many blocks as the search where they can be cut so; those that dim allows."""
+    if dim % blocks:
+        raise SettingError(f"dim {dim} cannot be cut into {blocks} equal blocks: use a multiple of {blocks}")
+    tiles = hand_designed(blocks)
+    hand = {name: ScoringFunction([tiles[name]], name=name) if name in tiles else named(name) for name in HAND_DESIGNED}
+    return {name: function for name, function in hand.items() if dim % function.blocks == 0}
+
+
+def _entrants(
+    searched: Path, found: ScoringFunction, hand: dict[str, ScoringFunction], trained: int
+) -> dict[str, ScoringFunction]:
+    """The functions to train, by name: what was found, then hand-designed ones, the best by their trials first.
 
     Where the search came back to a hand-designed function, that function is trained once.
     """
-    tiles = hand_designed(blocks)
-    hand = {name: ScoringFunction([tiles[name]], name=name) if name in tiles else named(name) for name in HAND_DESIGNED}
     longest: dict[ScoringFunction, tuple[int, float]] = {}
     for event in Journal(searched / "search.jsonl").events("trial"):
         function = ScoringFunction.from_json(event["function"])
@@ -221,8 +264,7 @@ def _entrants(searched: Path, found: ScoringFunction, blocks: int, trained: int)
     order = sorted(hand, key=lambda name: longest.get(hand[name], (0, 0.0)), reverse=True)
     entrants = {name: hand[name] for name in order[: trained - 1]}
     if found not in hand.values():
-        label = "found"
-        return {label: ScoringFunction(found.structures, found.groups, label), **entrants}
+        return {"found": ScoringFunction(found.structures, found.groups, "found"), **entrants}
     return {**{name: f for name, f in hand.items() if f == found}, **entrants}
 
 

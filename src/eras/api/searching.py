@@ -1,4 +1,4 @@
-"""`search`: find a scoring function for a graph."""
+"""`search_function`: find a scoring function for a graph."""
 
 from __future__ import annotations
 
@@ -6,6 +6,8 @@ import tempfile
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
+
+from pydantic import BaseModel
 
 from eras.api.interrupt import graceful_interrupt
 from eras.errors import DamagedError, SettingError
@@ -18,7 +20,7 @@ from eras.search.oneshot import OneShotSearch
 from eras.search.plan import plan_search
 from eras.search.result import Found, Watch
 from eras.search.trials import TrialSearch
-from eras.store.directory import claim, finish, going_on, read_manifest, write_function, write_manifest
+from eras.store.directory import claim, finish, going_on, read_manifest, working_in, write_function, write_manifest
 
 
 @dataclass(frozen=True)
@@ -46,7 +48,7 @@ class SearchResult:
         }
 
 
-def search(
+def search_function(
     graph: Graph | str | Path,
     method: str = "evolution",
     *,
@@ -71,32 +73,46 @@ def search(
     graph = graph if isinstance(graph, Graph) else load_graph(graph)
     if out is None:
         with tempfile.TemporaryDirectory(prefix="eras-") as temporary:
-            result = search(
+            result = search_function(
                 graph, method, out=Path(temporary) / "search", workers=workers, watch=watch, command=command, **settings
             )
             return SearchResult(**{**vars(result), "folder": None})
     folder, given = Path(out), {"method": method, **settings}
+    given |= {key: value.model_dump() for key, value in given.items() if isinstance(value, BaseModel)}
     manifest = going_on(folder, "search", graph, given, overwrite)
     if manifest is None:
         config = plan_search(graph.training_view(), method, workers=workers, **settings)
         claim(folder, overwrite)
-        write_manifest(
-            folder, "search", graph, config.training, command, method=method, given=given, search=config.model_dump()
-        )
-        write_graph(graph, folder)
-    return resume_search(folder, workers=workers, watch=watch)
+        begin_search(folder, graph, method, config, given, workers, command)
+    return resume_search(folder, watch=watch)
 
 
-def resume_search(folder: Path, *, workers: int | None = None, watch: Watch = lambda progress: None) -> SearchResult:
+def begin_search(
+    folder: Path,
+    graph: Graph,
+    method: str,
+    config: SearchConfig,
+    given: dict[str, Any],
+    workers: int | None,
+    command: str | None,
+) -> None:
+    """Write all that a search needs to be resumed; the graph last, which says that it is all there."""
+    facts = {"method": method, "given": given, "search": config.model_dump(), "workers": workers}
+    write_manifest(folder, "search", graph, config.training, command, **facts)
+    write_graph(graph, folder)
+
+
+def resume_search(folder: Path, *, watch: Watch = lambda progress: None) -> SearchResult:
     """Go on with a search that was stopped or killed; a finished one is just read."""
     manifest = read_manifest(folder)
     config = _config(folder, manifest["search"])
     if manifest["status"] != "finished":
         view = read_graph(folder).training_view()
-        searcher = (TrialSearch if config.estimator == "stand-alone" else OneShotSearch)(view, config, folder, workers)
-        with graceful_interrupt() as interrupted:
+        kind = TrialSearch if config.estimator == "stand-alone" else OneShotSearch
+        with working_in(folder), graceful_interrupt() as interrupted:
+            searcher = kind(view, config, folder, manifest["workers"])
             found = searcher.run(watch, interrupted.is_set)
-        _write_result(folder, manifest["method"], config, found, searcher.seconds, searcher.tried)
+            _write_result(folder, manifest["method"], config, found, searcher.seconds, searcher.tried)
     summary = read_json(folder / "summary.json")
     return SearchResult(
         ScoringFunction.from_json(summary["function"]),

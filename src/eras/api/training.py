@@ -10,14 +10,14 @@ from typing import Any, Literal
 import torch
 
 from eras.api.interrupt import graceful_interrupt
-from eras.errors import DataError, SettingError
+from eras.errors import DataError, SettingError, StoppedError
 from eras.evaluation import Evaluation, validator
 from eras.graph import Graph, load_graph, read_graph
 from eras.models import BlockBilinear
 from eras.report import model_card
 from eras.scoring import ScoringFunction, Structure, load_function
 from eras.store import Model, claim, write_model
-from eras.store.directory import read_config, read_function, read_manifest, start
+from eras.store.directory import read_config, read_function, read_manifest, start, working_in
 from eras.training import Report, TrainConfig, Trainer, recommend
 
 OnStep = Callable[[Report], None]
@@ -101,8 +101,9 @@ def _check(graph: Graph, function: ScoringFunction, config: TrainConfig) -> None
 
 
 def _run(folder: Path, graph: Graph, function: ScoringFunction, config: TrainConfig, on_step: OnStep) -> Model:
-    bilinear, training = run_training(folder, graph, function, config, on_step)
-    return judged(folder, graph, bilinear, config, {"training": training})
+    with working_in(folder):
+        bilinear, training = run_training(folder, graph, function, config, on_step)
+        return judged(folder, graph, bilinear, config, {"training": training})
 
 
 def run_training(
@@ -113,6 +114,8 @@ def run_training(
     trainer = Trainer(view, function, config, folder, validator(view, config.memory_mb))
     with graceful_interrupt() as interrupted:
         bilinear = trainer.run(on_step, interrupted.is_set)
+        if interrupted.is_set():
+            raise StoppedError("stopped after the last epoch; all is saved")
     return bilinear, {
         "best_epoch": trainer.progress.best_epoch + 1,
         "epochs": trainer.progress.epoch,

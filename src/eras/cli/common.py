@@ -101,6 +101,12 @@ def show_graph(graph: Graph) -> None:
     show_notes(graph.notes)
 
 
+def how_to_go_on(stopped: Exception, folder: Path) -> str:
+    """What to say about work that was stopped, with the command that goes on where something was begun."""
+    begun = (folder / "manifest.json").exists()
+    return f"{stopped}. Go on with: eras resume {folder}" if begun else str(stopped)
+
+
 def seconds_of(duration: str | None, option: str = "--time") -> float | None:
     """`90`, `90s`, `5m`, `1h` or `1h30m` in seconds."""
     if duration is None:

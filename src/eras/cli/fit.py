@@ -97,10 +97,9 @@ def fit_view(folder: Path) -> Iterator[Watchers]:
     from eras.cli.live import search_view
     from eras.cli.progress import training_bar
 
-    with contextlib.ExitStack() as stack:
-        watch = stack.enter_context(search_view(folder))
-        bars = contextlib.ExitStack()
-        stack.push(bars)
+    with contextlib.ExitStack() as view:
+        watch = view.enter_context(search_view(folder))
+        steps: list[Any] = []
 
         def on_plan(plan: FitPlan, config: TrainConfig) -> None:
             recipe = f"dim {config.dim}, lr {config.lr:g}, {config.regulariser} {config.reg_weight:g}"
@@ -108,11 +107,10 @@ def fit_view(folder: Path) -> Iterator[Watchers]:
             say("[bold]Search[/]")
 
         def on_training(name: str, number: int, total: int) -> None:
-            bars.close()
+            view.close()
             say(f"[bold]Train {name}[/] ({number} of {total})")
-            steps.append(bars.enter_context(training_bar(folder)))
+            steps.append(view.enter_context(training_bar(folder)))
 
-        steps: list[Any] = []
         yield Watchers(on_plan, watch, on_training, lambda report: steps[-1](report))
 
 

@@ -17,7 +17,7 @@ from rich.progress_bar import ProgressBar
 from rich.table import Table
 from rich.text import Text
 
-from eras.cli.common import console, say
+from eras.cli.common import console, how_to_go_on, say
 from eras.errors import StoppedError
 
 if TYPE_CHECKING:
@@ -48,7 +48,7 @@ def search_view(folder: Path) -> Iterator[Callable[[Progress], None]]:
     try:
         yield watch
     except StoppedError as stopped:
-        raise StoppedError(f"{stopped}. Go on with: eras resume {folder}") from None
+        raise StoppedError(how_to_go_on(stopped, folder)) from None
     finally:
         live.stop()
 

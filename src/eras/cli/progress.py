@@ -18,7 +18,7 @@ from rich.progress import (
     TransferSpeedColumn,
 )
 
-from eras.cli.common import console
+from eras.cli.common import console, how_to_go_on
 from eras.errors import StoppedError
 
 if TYPE_CHECKING:
@@ -78,7 +78,7 @@ def training_bar(folder: Path) -> Iterator[Callable[[Report], None]]:
     try:
         yield on_step
     except StoppedError as stopped:
-        raise StoppedError(f"{stopped}. Go on with: eras resume {folder}") from None
+        raise StoppedError(how_to_go_on(stopped, folder)) from None
     finally:
         if task is not None:
             progress.stop()

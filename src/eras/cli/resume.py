@@ -30,7 +30,7 @@ def resume(run: Run, as_json: Json = False) -> None:
         with fit_view(run) as watchers:
             model = api.resume(run, watchers=watchers)
     if isinstance(model, api.SearchResult):
-        show_search(model, as_json)
+        show_search(model, manifest["graph"]["name"], as_json)
     elif "fit" in model.metrics:
         show_fit(model, as_json)
     else:

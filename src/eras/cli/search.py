@@ -78,7 +78,7 @@ def search(
     show_graph(graph)
     folder = out or Path("runs") / f"{graph.name}-{method}"
     with search_view(folder) as watch:
-        result = api.search(
+        result = api.search_function(
             graph,
             method,
             out=folder,
@@ -89,10 +89,10 @@ def search(
             **given,
             **({"dim": dim} if dim else {}),
         )
-    show_search(result, as_json)
+    show_search(result, data, as_json)
 
 
-def show_search(result: SearchResult, as_json: bool) -> None:
+def show_search(result: SearchResult, data: str, as_json: bool) -> None:
     """What `search` and `resume` print at the end."""
     from eras.cli.live import structures
 
@@ -106,7 +106,7 @@ def show_search(result: SearchResult, as_json: bool) -> None:
     folder = escape(str(result.folder))
     say(
         f"function.json, function.svg, curves.svg, search.jsonl and summary.json are in [bold]{folder}[/].\n"
-        f"Next: eras train DATA --function {folder}/function.json"
+        f"Next: eras train {escape(data)} --function {folder}/function.json"
     )
     if as_json:
         emit_json({"folder": str(result.folder), **result.to_json()})

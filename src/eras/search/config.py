@@ -78,11 +78,11 @@ METHODS: dict[str, tuple[dict[str, Any], str]] = {
         "a factorised categorical policy on short stand-alone trainings",
     ),
     "evolution-oneshot": (
-        {"strategy": "evolution", "estimator": "one-shot", "grouping": "em"},
+        {"strategy": "evolution", "estimator": "one-shot"},
         "evolution on the rewards of a supernet",
     ),
     "policy-oneshot": (
-        {"strategy": "categorical", "estimator": "one-shot", "grouping": "em"},
+        {"strategy": "categorical", "estimator": "one-shot"},
         "a factorised categorical policy on the rewards of a supernet, credited by group",
     ),
     "eras": (
@@ -121,10 +121,30 @@ def method_config(method: str, **given: Any) -> SearchConfig:
     if method not in METHODS:
         raise UnknownNameError("method", method, METHODS)
     settings = METHODS[method][0]
+    _refuse_foreign(settings["estimator"], given)
     clash = [key for key, value in settings.items() if key in given and given[key] != value]
     if clash:
         raise SettingError(f"method {method} means {clash[0]} = {settings[clash[0]]!r}, not {given[clash[0]]!r}")
     return _checked({**settings, **given})
+
+
+ONLY = {
+    "one-shot": (
+        "epochs", "functions", "sampling", "anchored", "policy_steps", "policy_lr", "reward_batch", "derive", "reserve",
+    ),
+    "stand-alone": ("trials", "generation"),
+}  # fmt: skip
+"""Settings that mean something to one estimator alone."""
+
+
+def _refuse_foreign(estimator: str, given: dict[str, Any]) -> None:
+    """Refuse a setting that would do nothing."""
+    for other, names in ONLY.items():
+        unused = [name for name in names if name in given]
+        if other != estimator and unused:
+            raise SettingError(f"{unused[0]} is a setting of {other} searches, and this one is {estimator}")
+    if estimator == "stand-alone" and given.get("grouping") == "em":
+        raise SettingError("grouping em needs a supernet: a stand-alone search takes pretrained, pattern or reward")
 
 
 def _checked(settings: dict[str, Any]) -> SearchConfig:

@@ -15,6 +15,7 @@ import numpy.typing as npt
 from eras.graph import TrainingView, relation_patterns
 from eras.graph.patterns import PATTERNS
 from eras.models import BlockBilinear
+from eras.search.space import Candidate
 
 Groups = npt.NDArray[np.int64]
 Floats = npt.NDArray[np.floating]
@@ -65,6 +66,12 @@ def by_pattern(view: TrainingView, groups: int) -> Groups:
     patterns = relation_patterns(facts, len(view.relations), slack=HIDDEN)["pattern"].to_list()
     order = sorted(PATTERNS, key=lambda pattern: -patterns.count(pattern))
     return np.array([min(order.index(pattern), groups - 1) for pattern in patterns], dtype=np.int64)
+
+
+def compact(candidate: Candidate, groups: Groups) -> tuple[Candidate, Groups]:
+    """The same function without the groups that hold no relation."""
+    used, renumbered = np.unique(groups, return_inverse=True)
+    return tuple(candidate[g] for g in used), renumbered
 
 
 def by_reward(earned: Floats, counts: Groups, current: Groups, penalty: float = SUPPORT) -> Groups:

@@ -25,7 +25,13 @@ class Ladder:
             (math.ceil(self.finalists / 2**n), min(self.most_epochs, self.epochs * FACTOR ** (n + 1)))
             for n in range(self.promotions if self.finalists else 0)
         ]
-        return [(places, epochs) for places, epochs in steps if epochs > self.epochs]
+        longest = self.epochs
+        rungs = []
+        for places, epochs in steps:
+            if epochs > longest:
+                rungs.append((places, epochs))
+                longest = epochs
+        return rungs
 
     @property
     def trials(self) -> float:

@@ -6,6 +6,7 @@ the same bits.
 
 from __future__ import annotations
 
+import itertools
 import json
 import math
 import time
@@ -24,7 +25,7 @@ from eras.search.config import SearchConfig
 from eras.search.estimators.oneshot import OneShot
 from eras.search.estimators.standalone import StandAlone
 from eras.search.estimators.supernet import Supernet
-from eras.search.grouping import Groups, by_embedding, by_pattern, by_reward, matched
+from eras.search.grouping import Groups, by_embedding, by_pattern, by_reward, compact, matched
 from eras.search.race import ENTRANTS, Race
 from eras.search.result import Found, Progress, ShouldStop, Watch
 from eras.search.space import Candidate, Space, Tokens
@@ -32,8 +33,8 @@ from eras.search.start import pretrained_groups
 from eras.search.strategies import Relaxed, make_strategy
 from eras.training.stepper import Stepper
 
-# What a random generator is for; part of its seed.
-_GROUPING, _REWARD, _FILL, _DERIVE = range(4)
+# What a random generator is for; part of its seed, from 1 since a seed's trailing zeros count for nothing.
+_GROUPING, _REWARD, _FILL, _DERIVE = range(1, 5)
 
 
 class OneShotSearch:
@@ -80,15 +81,15 @@ class OneShotSearch:
         return self._derive(watch, should_stop)
 
     def function_of(self, candidate: Candidate) -> ScoringFunction:
-        names = self.view.relations.names.to_list()
-        return ScoringFunction(candidate, dict(zip(names, self.supernet.groups.tolist(), strict=True)))
+        used, groups = compact(candidate, self.supernet.groups)
+        return ScoringFunction(used, dict(zip(self.view.relations.names, groups.tolist(), strict=True)))
 
     def _first_groups(self) -> Groups:
         N = self.config.groups
         if self.config.grouping == "pattern":
             return by_pattern(self.view, N)
         if self.config.grouping == "pretrained":
-            epochs = self.config.trial_epochs
+            epochs = min(self.config.most_epochs, 3 * self.config.trial_epochs)
             return pretrained_groups(self.view, self.config.training, epochs, N, self._rng(0, _GROUPING))
         return self._rng(0, _GROUPING).permutation(np.arange(len(self.view.relations)) % N)
 
@@ -109,7 +110,7 @@ class OneShotSearch:
         return float(np.mean(losses))
 
     def pool(self, steps: int) -> list[list[Candidate]]:
-        """The candidates of each step of an epoch."""
+        """The candidates of each step of an epoch; those that keep the constraint stand in for those that break it."""
         rng = self._rng(self.epoch, _FILL)
         if isinstance(self.strategy, Relaxed):
             return [[self._heaviest(rng)]] * steps
@@ -117,20 +118,23 @@ class OneShotSearch:
             drawn = [self._decode(self.space.fair(rng), constrained=False) for _ in range(steps)]
             return [[c for c in step if c is not None] for step in drawn]
         U = self.config.functions
-        tokens = self.strategy.sample(U * steps)
-        spare = self.space.encode(self.space.sample(rng))
-        pool = [c or self._decode(spare[None])[0] for c in self._decode(tokens)]
-        return [[c for c in pool[step * U : (step + 1) * U] if c is not None] for step in range(steps)]
+        valid = [c for c in self._decode(self.strategy.sample(U * steps)) if c is not None]
+        pool = list(itertools.islice(itertools.cycle(valid or [self._random(rng)]), U * steps))
+        return [pool[step * U : (step + 1) * U] for step in range(steps)]
 
     def _decode(self, tokens: Tokens, constrained: bool = True) -> list[Candidate | None]:
-        if self.config.anchored:
+        if self.config.anchored and not isinstance(self.strategy, Relaxed):
             tokens = self.space.anchor(tokens)
         return [self.space.decode(row, constrained) for row in tokens]
 
     def _heaviest(self, rng: np.random.Generator) -> Candidate:
         assert isinstance(self.strategy, Relaxed)
-        candidate = self.space.decode(self.strategy.heaviest(), constrained=False)
-        return self.space.sample(rng) if candidate is None else candidate
+        return self.space.decode(self.strategy.heaviest(), constrained=False) or self._random(rng)
+
+    def _random(self, rng: np.random.Generator) -> Candidate:
+        (candidate,) = self._decode(self.space.encode(self.space.sample(rng))[None])
+        assert candidate is not None, "what is sampled under the constraint keeps it"
+        return candidate
 
     def _regroup(self) -> int:
         """Group the relations anew, where the grouping is not fixed; how many of them moved."""
@@ -155,9 +159,10 @@ class OneShotSearch:
         rng = self._rng(self.epoch, _REWARD, step)
         asked = self.judge.draw(self.config.reward_batch, rng)
         if isinstance(self.strategy, Relaxed):
-            candidates: list[Candidate | None] = [self._heaviest(rng)]
-            loss, gradient = self.judge.gradient(candidates[0] or self.favourite, asked)
-            rewards = np.array([[1.0 - loss / (2.0 * np.log(len(self.view.entities)))]])
+            heaviest = self._heaviest(rng)
+            candidates: list[Candidate | None] = [heaviest]
+            loss, gradient = self.judge.gradient(heaviest, asked)
+            rewards = np.array([[self.judge.gained(loss)]])
             facts = self.strategy.descend(gradient)
         else:
             tokens = self.strategy.sample(self.config.functions)
@@ -168,7 +173,7 @@ class OneShotSearch:
         self.tried += len(candidates)
         self.entropy = facts.get("entropy")
         favourite = candidates[int(total.argmax())]
-        if favourite is not None:
+        if favourite is not None and total.max() > self.best:
             self.favourite, self.best = favourite, float(total.max())
         self.journal.write(
             "policy",
@@ -185,7 +190,7 @@ class OneShotSearch:
     def _derive(self, watch: Watch, should_stop: ShouldStop) -> Found:
         """The best of K samples of the final strategy, on all of validation; the first few trained on their own."""
         sampled = self._decode(self.strategy.sample(self.config.derive))
-        candidates = [c for c in sampled if c is not None] or [self.space.sample(self._rng(self.epoch, _DERIVE))]
+        candidates = [c for c in sampled if c is not None] or [self._random(self._rng(self.epoch, _DERIVE))]
         asked = self.last_judge.draw(None, self._rng(self.epoch, _DERIVE))
         rewards = self.last_judge.rewards(candidates, asked).sum(1)
         order = np.argsort(-rewards, kind="stable")
@@ -215,8 +220,8 @@ class OneShotSearch:
         limit = self.config.seconds or math.inf
         return max(epoch / self.config.epochs, seconds / (limit - min(self.config.reserve, limit / 2)))
 
-    def _rng(self, *place: int) -> np.random.Generator:
-        return np.random.default_rng([self.config.seed, *place])
+    def _rng(self, epoch: int, purpose: int, step: int = 0) -> np.random.Generator:
+        return np.random.default_rng([self.config.seed, epoch, step, purpose])
 
     # --- checkpoints -----------------------------------------------------------------------------------
 

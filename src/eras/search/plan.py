@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-import os
 from typing import Any
 
 from eras.errors import SettingError
 from eras.graph import TrainingView
+from eras.graph.patterns import PATTERNS
 from eras.scoring import ScoringFunction
-from eras.search.config import SearchConfig, method_config
-from eras.search.estimators.standalone import epoch_seconds
+from eras.search.config import METHODS, SearchConfig, method_config
+from eras.search.estimators.standalone import default_workers, epoch_seconds
 from eras.search.race import ENTRANTS
 from eras.search.space import Space
 from eras.search.start import hand_designed
@@ -38,13 +38,22 @@ START_SECONDS = 8.0
 
 
 def plan_search(
-    view: TrainingView, method: str, *, dim: int | None = None, workers: int | None = None, **given: Any
+    view: TrainingView,
+    method: str,
+    *,
+    dim: int | None = None,
+    workers: int | None = None,
+    device: str = "cpu",
+    **given: Any,
 ) -> SearchConfig:
     """The settings of a method for a graph; what is `given` stands, and the rest fits to it.
 
     A time that is too short to be of use is refused, with what would be enough.
     """
     draft = method_config(method, **given)
+    if "groups" not in given and "groups" not in METHODS[method][0]:
+        patterns = draft.grouping == "pattern"
+        draft = draft.updated(groups=min(len(PATTERNS) if patterns else draft.groups, len(view.relations)))
     Space(draft.blocks, draft.groups)
     if draft.groups > len(view.relations):
         raise SettingError(f"{draft.groups} groups for {len(view.relations)} relations: use fewer groups")
@@ -52,14 +61,19 @@ def plan_search(
         raise SettingError(f"the graph {view.name!r} has no validation triples, which a search is judged by")
     full = recommend(view, draft.blocks)
     sampled = {"negatives": NEGATIVES, "batch_size": BATCH} if len(view.entities) > 4 * NEGATIVES else {}
-    training = recommend(view, draft.blocks, dim=dim or DIM - DIM % draft.blocks, seed=draft.seed, **sampled)
+    size = dim or DIM - DIM % draft.blocks
+    training = recommend(view, draft.blocks, dim=size, seed=draft.seed, device=device, **sampled)
     structure = next(iter(hand_designed(draft.blocks).values()))
     epoch = epoch_seconds(view, ScoringFunction([structure]), training)
-    workers = workers or os.cpu_count() or 1
+    workers = workers or default_workers()
     trial_epochs = max(2, min(MOST_TRIAL_EPOCHS, full.epochs // FIDELITY))
-    draft = draft.updated(training=training.model_dump(), trial_epochs=trial_epochs, most_epochs=full.epochs)
+    chosen = {"training": training.model_dump(), "trial_epochs": trial_epochs, "most_epochs": full.epochs}
+    draft = draft.updated(**{**chosen, **given})
     choose = _for_trials if draft.estimator == "stand-alone" else _for_supernet
-    return draft.updated(**{**choose(draft, epoch, workers), **given})
+    settled = {**choose(draft, epoch, workers), **given}
+    if "epochs" in given and "seconds" not in given:
+        settled["seconds"] = None
+    return draft.updated(**settled)
 
 
 def _for_trials(draft: SearchConfig, epoch: float, workers: int) -> dict[str, Any]:
@@ -85,17 +99,18 @@ def _for_trials(draft: SearchConfig, epoch: float, workers: int) -> dict[str, An
 
 
 def _for_supernet(draft: SearchConfig, epoch: float, workers: int) -> dict[str, Any]:
-    """All the epochs that the time allows; where none is given, the usual number, bounded by the clock."""
+    """All the epochs that the time allows; where no time is given, the usual number, bounded by the clock."""
 
     def finals(plan: SearchConfig) -> float:
         trials = ENTRANTS * plan.finalists + plan.ladder.trials
         return START_SECONDS + plan.trial_epochs * epoch / workers * trials if plan.finalists else 0.0
 
+    shortest = draft.updated(trial_epochs=2, finalists=min(2, draft.finalists), promotions=1)
     if draft.seconds is not None:
-        _refuse_too_short(draft.seconds, 4 * epoch)
+        _refuse_too_short(draft.seconds, 4 * epoch + finals(shortest))
     limit = draft.seconds or MOST_SECONDS
     if finals(draft) > FINALS_SHARE * limit:
-        draft = draft.updated(trial_epochs=2, finalists=min(2, draft.finalists), promotions=1)
+        draft = shortest
     return {
         "trial_epochs": draft.trial_epochs,
         "finalists": draft.finalists,

@@ -40,5 +40,6 @@ def pretrained_groups(
     view: TrainingView, config: TrainConfig, epochs: int, groups: int, rng: np.random.Generator
 ) -> Groups:
     """Relations clustered by their embeddings under SimplE, trained alone (the paper's variant pde)."""
-    *_, simple = train_epochs(Task.of(view), named("simple"), config, epochs)
+    even = config.updated(dim=config.dim + config.dim % 2)
+    *_, simple = train_epochs(Task.of(view), named("simple"), even, epochs)
     return by_embedding(simple, view, groups, rng)

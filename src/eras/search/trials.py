@@ -20,12 +20,14 @@ from eras.graph import TrainingView
 from eras.scoring import ScoringFunction, Structure
 from eras.search.config import SearchConfig
 from eras.search.estimators.standalone import StandAlone
-from eras.search.grouping import Groups, by_pattern, specialists
+from eras.search.grouping import Groups, by_pattern, compact, specialists
 from eras.search.race import Race
 from eras.search.result import Found, Progress, ShouldStop, Watch
 from eras.search.space import Candidate, Space
 from eras.search.start import hand_designed, pretrained_groups
 from eras.search.strategies import Relaxed, make_strategy
+
+_PURPOSE = 12  # part of the seed, so that no other generator draws the same numbers
 
 TRIALS = 120
 """Functions to try where neither a number nor a time is given."""
@@ -89,7 +91,7 @@ class TrialSearch:
         assert not isinstance(strategy, Relaxed), "a stand-alone trial has no gradient with respect to its structure"
         idle, size = 0, max(self.config.generation, len(starts))
         while self._goes_on(until) and idle < IDLE:
-            tokens = strategy.sample(size)
+            tokens = strategy.sample(min(size, self._room()))
             candidates = [space.decode(row) for row in tokens]
             tried = len(self.functions)
             rewards = self._try([None if c is None else self._function(c, groups) for c in candidates])
@@ -141,7 +143,7 @@ class TrialSearch:
         functions = {name: self._function(candidate, groups) for name, (candidate, groups) in proposals.items()}
         rewards = dict(zip(functions, self._try(list(functions.values())), strict=True))
         winner = max(rewards, key=lambda name: (functions[name] != best_first[0], rewards[name]))
-        candidate, groups = _compact(*proposals[winner])
+        candidate, groups = compact(*proposals[winner])
         if not self.journal.events("grouping"):
             self.journal.write(
                 "grouping",
@@ -167,7 +169,7 @@ class TrialSearch:
 
     def _groupings(self) -> dict[str, Proposal]:
         """Ways to group relations; each turns what structures earned with each relation into a start."""
-        N, rng = self.config.groups, np.random.default_rng([self.config.seed, 0])
+        N, rng = self.config.groups, np.random.default_rng([self.config.seed, 0, 0, _PURPOSE])
 
         def given(groups: Groups) -> Proposal:
             return lambda earned, structures: (_best_for_each(earned, structures, groups, N), groups)
@@ -177,14 +179,14 @@ class TrialSearch:
             candidate = [structures[i] for i in chosen] + [structures[chosen[0]]] * (N - len(chosen))
             return tuple(candidate), groups
 
-        epochs = self.config.trial_epochs
+        epochs = min(self.config.most_epochs, 3 * self.config.trial_epochs)
         ways: dict[str, Callable[[], Proposal]] = {
             "pattern": lambda: given(by_pattern(self.view, N)),
             "reward": lambda: by_specialists,
             "pretrained": lambda: given(pretrained_groups(self.view, self.config.training, epochs, N, rng)),
         }
         wanted = self.config.grouping
-        chosen = list(ways) if wanted == "auto" else ["pretrained" if wanted == "em" else wanted]
+        chosen = list(ways) if wanted == "auto" else [wanted]
         return {name: ways[name]() for name in chosen}
 
     # --- budget and progress ---------------------------------------------------------------------------
@@ -198,6 +200,10 @@ class TrialSearch:
         tried = 0.0 if self.config.trials is None else len(self.functions) / self.config.trials
         return max(tried, self.seconds / max(self.config.seconds - finals, 0.3 * self.config.seconds))
 
+    def _room(self) -> int:
+        """How many functions may still be tried, where their number is given."""
+        return max(1, (self.config.trials or TRIALS) - len(self.functions)) if self.config.seconds is None else 1 << 30
+
     def _on_trial(self, function: ScoringFunction) -> None:
         if self.should_stop():
             raise StoppedError(f"stopped after {len(self.race.known)} trials; all are saved")
@@ -210,9 +216,3 @@ class TrialSearch:
 def _best_for_each(earned: np.ndarray, structures: list[Structure], groups: Groups, N: int) -> Candidate:
     """For each group, the structure that served its relations best."""
     return tuple(structures[int(earned[:, groups == g].sum(1).argmax())] for g in range(N))
-
-
-def _compact(candidate: Candidate, groups: Groups) -> tuple[Candidate, Groups]:
-    """The same function without the groups that hold no relation."""
-    used, compact = np.unique(groups, return_inverse=True)
-    return tuple(candidate[g] for g in used), compact

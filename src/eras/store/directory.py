@@ -14,9 +14,12 @@ While a run is going on, checkpoint.safetensors and best.safetensors lie beside 
 
 from __future__ import annotations
 
+import contextlib
 import datetime
+import fcntl
 import platform
 import shutil
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -31,6 +34,9 @@ from eras.scoring import ScoringFunction
 from eras.training.config import TrainConfig
 
 FORMAT = 1
+LEFT_OVER = (".writable", ".manifest.json.", ".lock")
+"""What a run that was killed before its first file may leave behind."""
+
 CHECKPOINTS = ("checkpoint.safetensors", "best.safetensors")
 
 
@@ -38,7 +44,7 @@ def refuse_taken(folder: Path, overwrite: bool) -> None:
     """Refuse an output folder that must not be written; touches nothing."""
     if folder.exists() and not folder.is_dir():
         raise OutputError(f"{folder} is a file: choose another --out")
-    if folder.is_dir() and any(folder.iterdir()):
+    if folder.is_dir() and any(not path.name.startswith(LEFT_OVER) for path in folder.iterdir()):
         if not overwrite:
             raise OutputError(f"{folder} exists already: choose another --out, or add --overwrite")
         if not (folder / "manifest.json").exists():
@@ -106,7 +112,8 @@ def finish(folder: Path) -> None:
 def going_on(folder: Path, kind: str, graph: Graph, given: dict[str, Any], overwrite: bool) -> dict[str, Any] | None:
     """The manifest of the same work begun in `folder` earlier, or None if it is to begin now.
 
-    Anything else that is in the folder is refused, unless it may be overwritten.
+    Anything else that is in the folder is refused, unless it may be overwritten. Work that was killed before its graph
+    was written has not begun.
     """
     if overwrite or not (folder / "manifest.json").exists():
         refuse_taken(folder, overwrite)
@@ -121,7 +128,25 @@ def going_on(folder: Path, kind: str, graph: Graph, given: dict[str, Any], overw
     if other:
         was, now = manifest["given"].get(other[0], "not given"), given.get(other[0], "not given")
         raise OutputError(f"{folder} holds a {kind} with other settings ({other[0]}: {was}, now {now}): {advice}")
+    if not (folder / "graph.json").exists():
+        with working_in(folder):
+            shutil.rmtree(folder)
+        return None
     return manifest
+
+
+@contextlib.contextmanager
+def working_in(folder: Path) -> Iterator[None]:
+    """Keep other processes out of a folder while this one works there."""
+    with (folder / ".lock").open("w") as lock:
+        try:
+            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            raise OutputError(f"another eras is at work in {folder}: wait for it, or choose another --out") from None
+        try:
+            yield
+        finally:
+            (folder / ".lock").unlink(missing_ok=True)
 
 
 def write_model(folder: Path, model: BlockBilinear, metrics: dict[str, Any], card: str) -> None:

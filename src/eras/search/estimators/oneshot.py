@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Sequence
-from typing import Literal
+from typing import Any, Literal
 
 import numpy as np
 import numpy.typing as npt
@@ -58,13 +58,16 @@ class OneShot:
         self.supernet.play([candidate])
         if self.measure == "loss":
             loss = answer_losses(self.supernet, asked, memory_mb=self.memory_mb)
-            # 1 is perfect, ½ is guessing, which loses log n: above what breaking the constraint earns.
-            gained = 1.0 - loss / (2.0 * np.log(self._sizes[0]))
-            return np.bincount(np.repeat(asked.relation, asked.counts), gained, self._sizes[1]) / len(gained)
+            relation = np.repeat(asked.relation, asked.counts)
+            return np.bincount(relation, self.gained(loss), self._sizes[1]) / len(loss)
         table = rank(self.supernet, asked, self._known, memory_mb=self.memory_mb)
         reciprocal_rank = 2.0 / (table["low"] + table["high"]).to_numpy()
         earned = np.bincount(table["relation"].to_numpy(), reciprocal_rank, minlength=self._sizes[1])
         return earned / len(table)
+
+    def gained(self, loss: Any) -> Any:
+        """A loss as a reward: 1 is perfect, ½ is guessing, which loses log n; breaking the constraint earns 0."""
+        return 1.0 - loss / (2.0 * np.log(self._sizes[0]))
 
     @torch.no_grad()
     def gradient(self, candidate: Candidate, asked: Queries) -> tuple[float, Floats]:

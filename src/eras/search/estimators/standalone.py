@@ -6,8 +6,9 @@ any number of workers.
 
 from __future__ import annotations
 
-import os
+import signal
 import time
+import warnings
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
@@ -56,9 +57,7 @@ class StandAlone:
 
     def __init__(self, view: TrainingView, config: TrainConfig, workers: int | None = None) -> None:
         self.task, self.config = Task.of(view), config
-        self.workers = workers or (os.process_cpu_count() if hasattr(os, "process_cpu_count") else os.cpu_count()) or 1
-        if config.device != "cpu":
-            self.workers = 1
+        self.workers = (workers or default_workers()) if config.device == "cpu" else 1
 
     def measure(self, functions: Sequence[ScoringFunction], epochs: int) -> Iterator[Trial]:
         """The trial of each function after `epochs` epochs, in the order given, each as soon as it is known."""
@@ -67,9 +66,11 @@ class StandAlone:
             return
         from joblib import Parallel, delayed, parallel_config
 
-        with parallel_config("loky", inner_max_num_threads=1):
+        with parallel_config("loky", inner_max_num_threads=1), warnings.catch_warnings():
+            # A search that is stopped between two trials leaves those that were begun: no news for its user.
+            warnings.filterwarnings("ignore", "[0-9]+ tasks (which were|have been)")
             run = Parallel(n_jobs=self.workers, return_as="generator")
-            yield from run(delayed(train_briefly)(self.task, f, self.config, epochs) for f in functions)
+            yield from run(delayed(_in_worker)(self.task, f, self.config, epochs) for f in functions)
 
     def _alone(self, function: ScoringFunction, epochs: int) -> Trial:
         threads = torch.get_num_threads()
@@ -77,6 +78,19 @@ class StandAlone:
             return train_briefly(self.task, function, self.config, epochs)
         finally:
             torch.set_num_threads(threads)
+
+
+def default_workers() -> int:
+    """The cores that this process may use."""
+    from joblib import cpu_count
+
+    return int(cpu_count())
+
+
+def _in_worker(task: Task, function: ScoringFunction, config: TrainConfig, epochs: int) -> Trial:
+    """A trial in a process of its own, which leaves Ctrl-C to the process that started it."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    return train_briefly(task, function, config, epochs)
 
 
 def train_briefly(task: Task, function: ScoringFunction, config: TrainConfig, epochs: int) -> Trial:

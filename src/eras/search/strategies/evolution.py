@@ -9,7 +9,11 @@ import numpy.typing as npt
 import torch
 from torch import Tensor
 
+from eras.scoring.canonical import canonical_cells
+from eras.scoring.text import Cells
 from eras.search.space import Candidate, Space, Tokens
+
+_PURPOSE = 11  # part of the seed, so that no other generator draws the same numbers
 
 POPULATION = 12
 TOURNAMENT = 3
@@ -22,7 +26,7 @@ class Evolution:
 
     def __init__(self, space: Space, seed: int, start: tuple[Candidate, ...] = ()) -> None:
         self.space = space
-        self.rng = np.random.default_rng(seed)
+        self.rng = np.random.default_rng([seed, 0, 0, _PURPOSE])
         self.waiting = [space.encode(candidate) for candidate in start]
         self.rewards: dict[tuple[int, ...], list[float]] = {}
         self.population = [tuple(row.tolist()) for row in self.waiting]
@@ -58,12 +62,12 @@ class Evolution:
         self.rng.bit_generator.state = json.loads(state["generator"].numpy().tobytes())
 
     def _select(self) -> None:
-        """The population: the best candidates; of those whose structures are equivalent, the first."""
-        chosen: dict[Candidate, tuple[int, ...]] = {}
+        """The population: the best candidates; of those that are equivalent, the first."""
+        chosen: dict[tuple[Cells, ...], tuple[int, ...]] = {}
         for row in sorted(self.rewards, key=lambda row: -sum(self.rewards[row])):
             candidate = self.space.decode(np.array(row))
             if candidate is not None:
-                chosen.setdefault(candidate, row)
+                chosen.setdefault(canonical_cells(tuple(s.cells for s in candidate)), row)
             if len(chosen) == POPULATION:
                 break
         self.population = list(chosen.values())
