@@ -141,7 +141,7 @@ def test_a_plan_fits_the_time_and_leaves_what_is_given() -> None:
 
 def test_any_number_of_blocks_can_be_searched(tmp_path: Path) -> None:
     plan = plan_search(VIEW, "evolution", blocks=3, groups=2, trials=4, trial_epochs=1, finalists=0)
-    assert plan.training.dim == 63
+    assert plan.training.dim == 255
     assert TrialSearch(VIEW, plan, tmp_path, workers=1).run().function.blocks == 3
 
 

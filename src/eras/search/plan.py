@@ -16,7 +16,10 @@ from eras.search.start import hand_designed
 from eras.training import recommend
 
 DIM = 64
-"""Dimension of trials and supernets: enough to tell structures apart."""
+"""Dimension of trials and supernets, where an epoch's work grows with it."""
+
+FEW_ENTITIES = 2000
+"""Below this many, a step takes hardly longer at the dimension of the final training, which tells more."""
 
 NEGATIVES, BATCH = 2048, 512
 """On graphs with many more entities than that, trials and supernets compare answers with a sample of entities: as good
@@ -61,7 +64,7 @@ def plan_search(
         raise SettingError(f"the graph {view.name!r} has no validation triples, which a search is judged by")
     full = recommend(view, draft.blocks)
     sampled = {"negatives": NEGATIVES, "batch_size": BATCH} if len(view.entities) > 4 * NEGATIVES else {}
-    size = dim or DIM - DIM % draft.blocks
+    size = dim or (full.dim if len(view.entities) < FEW_ENTITIES else DIM - DIM % draft.blocks)
     training = recommend(view, draft.blocks, dim=size, seed=draft.seed, device=device, **sampled)
     structure = next(iter(hand_designed(draft.blocks).values()))
     epoch = epoch_seconds(view, ScoringFunction([structure]), training)
