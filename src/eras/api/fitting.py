@@ -33,7 +33,6 @@ from eras.store.directory import going_on, read_config, read_manifest, working_i
 from eras.training import Report, TrainConfig, recommend
 
 METHOD = "evolution"
-"""The way of searching that found the best functions in the same time; see docs/results.md."""
 
 HAND_DESIGNED = ("distmult", "complex", "simple", "analogy")
 """The functions that a search must beat."""
