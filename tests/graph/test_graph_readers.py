@@ -19,7 +19,7 @@ from eras.graph.text import read_text
 
 
 def triples_of(path: Path, **options: object) -> list[Triple]:
-    return [row for block in read_text(path, **options) for row in block.iter_rows()]  # type: ignore[arg-type,misc]
+    return [row for block in read_text(path, **options) for row in block.iter_rows()]  # type: ignore[arg-type,misc]  # options of any kind
 
 
 @pytest.mark.parametrize("compression", ["", ".gz", ".zst"])

@@ -15,7 +15,7 @@ from eras.graph import Graph, load_graph
 
 
 def graph_of(triples: list[Triple], **options: object) -> Graph:
-    return load_graph(pl.DataFrame(triples, schema=["h", "r", "t"], orient="row"), **options)  # type: ignore[arg-type]
+    return load_graph(pl.DataFrame(triples, schema=["h", "r", "t"], orient="row"), **options)  # type: ignore[arg-type]  # options of any kind
 
 
 @given(ring_graphs(), st.integers(0, 2**31), st.sampled_from([(0.1, 0.1), (0.3, 0.0), (0.05, 0.4)]))

@@ -106,7 +106,7 @@ def test_objective_and_gradients(
     model.entities.requires_grad_(True)
     model.relations.requires_grad_(True)
     plain_loss, plain_pen = plain_objective(problem, config)
-    (plain_loss + plain_pen).backward()  # type: ignore[no-untyped-call]
+    (plain_loss + plain_pen).backward()  # type: ignore[no-untyped-call]  # torch leaves it untyped
     torch.testing.assert_close(loss, float(plain_loss.detach()))
     torch.testing.assert_close(penalty, float(plain_pen.detach()))
     torch.testing.assert_close(gradients.entities, model.entities.grad)

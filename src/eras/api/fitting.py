@@ -128,7 +128,6 @@ def fit(
             raise DataError(f"the graph {graph.name!r} has no validation triples: add some, or hold some out")
         view = graph.training_view()
         plan, config = plan_fit(view, seconds, blocks, **settings)
-        _hand_designed(blocks, config.dim)
         searched = plan_search(
             view,
             METHOD,
@@ -154,6 +153,8 @@ def plan_fit(view: TrainingView, seconds: float | None, blocks: int, **settings:
     if "dim" not in settings:
         unit = math.lcm(blocks, 4)  # what every function that will be trained can be cut into
         config = config.updated(dim=max(unit, config.dim - config.dim % unit))
+    if config.dim % blocks:
+        raise SettingError(f"dim {config.dim} cannot be cut into {blocks} equal blocks: use a multiple of {blocks}")
     epoch = VALIDATION * epoch_seconds(view, named("distmult"), config, config.threads)
     everyone = len(HAND_DESIGNED) + 1
     usual = EARLY_END * everyone * config.epochs * epoch / (1 - SEARCH_SHARE)
@@ -242,8 +243,6 @@ def _search(folder: Path, graph: Graph, manifest: dict[str, Any], watchers: Watc
 
 def _hand_designed(blocks: int, dim: int) -> dict[str, ScoringFunction]:
     """The hand-designed functions, in as many blocks as the search where they can be cut so; those that dim allows."""
-    if dim % blocks:
-        raise SettingError(f"dim {dim} cannot be cut into {blocks} equal blocks: use a multiple of {blocks}")
     tiles = hand_designed(blocks)
     hand = {name: ScoringFunction([tiles[name]], name=name) if name in tiles else named(name) for name in HAND_DESIGNED}
     return {name: function for name, function in hand.items() if dim % function.blocks == 0}

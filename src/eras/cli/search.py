@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import shlex
 import sys
+import textwrap
+from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -35,11 +37,17 @@ if TYPE_CHECKING:
 
 app = typer.Typer(rich_markup_mode=None, add_completion=False)
 
+
+def _method_lines() -> Iterator[str]:
+    """A line or two for each method, within 78 columns."""
+    for name, (_, text) in METHODS.items():
+        yield textwrap.fill(text, 76, initial_indent=f"  {name:<18} ", subsequent_indent=" " * 21)
+
+
 HELP = (
     "Search the scoring function that fits a graph: groups of relations, and a block structure for each.\n\n"
     "Writes function.json, its picture, curves, a journal and a summary; the same command goes on with a search that "
-    "was stopped. `eras fit` does this and trains the result; the methods are:\n\n\b\n"
-    + "\n".join(f"  {name:<18} {text}" for name, (_, text) in METHODS.items())
+    "was stopped. `eras fit` does this and trains the result; the methods are:\n\n\b\n" + "\n".join(_method_lines())
 )
 EXAMPLES = examples(
     "eras search umls --time 1m --out runs/umls-search",
