@@ -31,6 +31,7 @@ from eras.search.config import SearchConfig, method_config
 from eras.search.estimators.oneshot import Measure, OneShot
 from eras.search.estimators.standalone import StandAlone
 from eras.search.oneshot import OneShotSearch
+from eras.search.plan import cheaper
 from eras.search.space import Candidate, Space
 from eras.search.start import hand_designed
 from eras.training import TrainConfig, recommend
@@ -56,7 +57,7 @@ Facts = dict[str, float]
 def main() -> None:
     given = _arguments()
     view = load_graph(given.graph).training_view()
-    config = recommend(view, BLOCKS, dim=given.dim, epochs=given.epochs, reciprocal=False)
+    config = recommend(view, BLOCKS, dim=given.dim, epochs=given.epochs, reciprocal=False, **cheaper(view))
     study = Study(view, config, draw(given.structures, given.seed), given.workers)
 
     trained = [study.stand_alone(seed, given.epochs) for seed in FULL_SEEDS]
@@ -78,12 +79,12 @@ def main() -> None:
 
     for epochs in given.trial_epochs:
         add(f"stand-alone, {epochs} epochs", *study.stand_alone(TRIAL_SEED, epochs))
-    study.train_supernets(given.supernet_epochs, given.seed)
-    for name, measure in itertools.product(SUPERNETS, MEASURES):
+    study.train_supernets(given.supernets, given.supernet_epochs, given.seed)
+    for name, measure in itertools.product(given.supernets, MEASURES):
         add(f"{name}, {measure}", *study.one_shot(name, given.supernet_epochs, given.seed, measure))
 
     settings = {key: value for key, value in vars(given).items() if key not in ("graph", "workers")}
-    used = {key: getattr(config, key) for key in ("batch_size", "lr", "regulariser", "reg_weight")}
+    used = {key: getattr(config, key) for key in ("batch_size", "negatives", "lr", "regulariser", "reg_weight")}
     publish(
         f"estimators-{view.name}",
         {"graph": view.name, **settings, **used},
@@ -103,6 +104,7 @@ def _arguments() -> argparse.Namespace:
     parser.add_argument("--epochs", type=int, default=60, help="epochs of full training")
     parser.add_argument("--trial-epochs", type=int, nargs="+", help="of low-fidelity training; 1/6 and 1/3 of full")
     parser.add_argument("--supernet-epochs", type=int, help="as many as full training")
+    parser.add_argument("--supernets", nargs="*", choices=SUPERNETS, default=list(SUPERNETS), help="all of them")
     parser.add_argument("--seed", type=int, default=0, help="decides structures and supernets; trials have seeds 0 … 2")
     parser.add_argument("--workers", type=int, help="trainings side by side, one thread each; all cores")
     given = parser.parse_args()
@@ -145,9 +147,9 @@ class Study:
             self._save(label, [structure], [{"mrr": trial.mrr, "seconds": trial.seconds}])
         return self._column(label, "mrr"), float(self._column(label, "seconds").mean())
 
-    def train_supernets(self, epochs: int, seed: int) -> None:
+    def train_supernets(self, names: Sequence[str], epochs: int, seed: int) -> None:
         """Train the supernets that are needed, side by side."""
-        labels = {name: _supernet_label(name, epochs, seed) for name in SUPERNETS}
+        labels = {name: _supernet_label(name, epochs, seed) for name in names}
         needed = [name for name, label in labels.items() if self._missing(label)]
         with parallel_config("loky", inner_max_num_threads=1):
             found = Parallel(n_jobs=self.workers, return_as="generator")(

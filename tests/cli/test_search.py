@@ -55,7 +55,7 @@ def test_a_search_killed_at_any_moment_goes_on_and_ends_alike(graph: Path, tmp_p
     again = json.loads(eras(*arguments, "--out", tmp_path / "cut").stdout)
     for key in ("reward", "function", "tried"):
         assert again[key] == whole[key]
-    trials = [(e["function"], e["epochs"]) for e in Journal(journal).events("trial")]
+    trials = [(e["function"], e["epochs"], e["replica"]) for e in Journal(journal).events("trial")]
     assert len(trials) == len({json.dumps(t, sort_keys=True) for t in trials}), "no finished trial is trained again"
 
 

@@ -9,9 +9,11 @@ import torch
 from eras.errors import StoppedError
 from eras.files import Journal
 from eras.graph.planted import Plan, plant
+from eras.scoring import ScoringFunction
 from eras.search import oneshot
 from eras.search.config import METHODS, SearchConfig, method_config
 from eras.search.oneshot import OneShotSearch
+from eras.search.start import hand_designed
 from eras.training import TrainConfig
 
 VIEW = plant(Plan(entities=60, triples_per_relation=80), 0).graph.training_view()
@@ -107,9 +109,13 @@ def test_fair_sampling_trains_every_operation(tmp_path: Path) -> None:
     assert counts[1] == counts[2] == counts[3] == 2 * counts[0]
 
 
-def test_the_finals_train_the_best_samples_on_their_own(tmp_path: Path) -> None:
-    found = OneShotSearch(VIEW, config_of("eras", finalists=2), tmp_path, workers=1).run()
+@pytest.mark.parametrize("rivals", [True, False])
+def test_the_finals_train_the_best_samples_beside_their_rivals(rivals: bool, tmp_path: Path) -> None:
+    config = config_of("eras", finalists=2, promotions=2, most_epochs=9, rivals=rivals)
+    found = OneShotSearch(VIEW, config, tmp_path, workers=1).run()
     trials = Journal(tmp_path / "search.jsonl").events("trial")
     assert [e["epochs"] for e in trials].count(3) == 2
     assert [e["epochs"] for e in trials].count(9) == 1
     assert found.reward == trials[-1]["mrr"]
+    entered = [ScoringFunction.from_json(e["function"]) for e in trials if e["epochs"] == 1]
+    assert (ScoringFunction([hand_designed(3)["distmult"]]) in entered) == rivals

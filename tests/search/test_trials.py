@@ -13,6 +13,7 @@ from eras.scoring import ScoringFunction
 from eras.scoring.named import named
 from eras.search.config import SearchConfig, method_config
 from eras.search.estimators.standalone import StandAlone, Task, train_briefly
+from eras.search.ladder import Ladder
 from eras.search.plan import plan_search
 from eras.search.race import Race
 from eras.search.start import hand_designed
@@ -25,13 +26,20 @@ TRAINING = TrainConfig(dim=16, batch_size=64, reg_weight=0.01)
 
 
 def config_of(method: str = "evolution", **more: object) -> SearchConfig:
-    settings = {"trials": 24, "generation": 6, "trial_epochs": 1, "finalists": 2, "training": TRAINING}
+    settings = {
+        "trials": 24,
+        "generation": 6,
+        "trial_epochs": 1,
+        "finalists": 2,
+        "most_epochs": 3,
+        "training": TRAINING,
+    }
     return method_config(method, **{**settings, **more})
 
 
 def test_a_trial_is_the_same_in_any_company() -> None:
     functions = [named("complex"), named("distmult"), named("simple")]
-    alone = [train_briefly(Task.of(VIEW), f, TRAINING, 2) for f in functions]
+    alone = [train_briefly(Task.of(VIEW), TRAINING, f, 2) for f in functions]
     together = list(StandAlone(VIEW, TRAINING, workers=2).measure(functions, 2))
     assert [t.mrr for t in together] == [t.mrr for t in alone]
     for trial in together:
@@ -48,6 +56,31 @@ def test_equivalent_functions_are_trained_once(tmp_path: Path) -> None:
     again = Race(race.estimator, Journal(tmp_path / "search.jsonl"))
     assert again.measure([renamed], 1)[0].mrr == first.mrr
     assert len(again.journal.events("trial")) == 1
+
+
+def test_replicas_share_the_facts_and_little_else() -> None:
+    task = Task.of(VIEW)
+    dealt = [task.dealt(replica) for replica in (0, 1, 1, 2)]
+    facts = [sorted(map(tuple, np.concatenate([d.train, d.valid]).tolist())) for d in dealt]
+    assert all(f == facts[0] for f in facts)
+    assert all(len(d.valid) == len(task.valid) for d in dealt)
+    held_out = [set(map(tuple, d.valid.tolist())) for d in dealt]
+    assert dealt[0] is task
+    assert held_out[1] == held_out[2]
+    assert len({frozenset(held) for held in held_out}) == 3
+
+
+def test_finals_are_decided_by_all_replicas_and_nobody_wins_by_the_first_trial(tmp_path: Path) -> None:
+    race = Race(StandAlone(VIEW, TRAINING, workers=1), Journal(tmp_path / "search.jsonl"))
+    functions = [ScoringFunction([s]) for s in list(hand_designed(4).values())[:4]]
+    found = race.run(functions, Ladder(1, finalists=2, promotions=2, most_epochs=9, replicas=2))
+    trials = race.journal.events("trial")
+    assert [(t["epochs"], t["replica"]) for t in trials] == [
+        *[(1, 0)] * 4, (3, 1), (3, 1), (3, 2), (3, 2), (9, 3), (9, 4)
+    ]  # fmt: skip
+    middle = {f: np.mean([race.known[f, 3, replica].mrr for replica in (1, 2)]) for f, e, _ in race.known if e == 3}
+    assert found.function == max(middle, key=lambda f: middle[f])
+    assert found.reward == np.mean([t["mrr"] for t in trials if t["epochs"] == 9])
 
 
 def test_a_search_with_a_time_limit_takes_up_its_clock_where_it_was(tmp_path: Path) -> None:

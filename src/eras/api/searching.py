@@ -19,6 +19,7 @@ from eras.search.config import SearchConfig
 from eras.search.oneshot import OneShotSearch
 from eras.search.plan import plan_search
 from eras.search.result import Found, Watch
+from eras.search.start import name_by_hand
 from eras.search.trials import TrialSearch
 from eras.store.directory import claim, finish, going_on, read_manifest, working_in, write_function, write_manifest
 
@@ -42,6 +43,7 @@ class SearchResult:
             "reward": self.reward,
             "tried": self.tried,
             "seconds": round(self.seconds, 3),
+            "by_hand": name_by_hand(self.function),
             "function": self.function.to_json(),
             "runners_up": [f.to_json() for f in self.runners_up],
             "config": self.config.model_dump(),

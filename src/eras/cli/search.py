@@ -103,6 +103,7 @@ def search(
 def show_search(result: SearchResult, data: str, as_json: bool) -> None:
     """What `search` and `resume` print at the end."""
     from eras.cli.live import structures
+    from eras.search.start import name_by_hand
 
     used = len(set(result.function.groups.values())) or 1
     say(
@@ -111,6 +112,8 @@ def show_search(result: SearchResult, data: str, as_json: bool) -> None:
         f"(reward {result.reward:.4f}):"
     )
     console.print(structures(result.function))
+    if name := name_by_hand(result.function):
+        say(f"This is {name}, which was designed by hand: the search found nothing better.")
     folder = escape(str(result.folder))
     say(
         f"function.json, function.svg, curves.svg, search.jsonl and summary.json are in [bold]{folder}[/].\n"

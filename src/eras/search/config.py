@@ -34,7 +34,7 @@ class SearchConfig(BaseModel):
     seed: int = Field(0, ge=0, description="Decides everything that is random.")
     training: TrainConfig = Field(TrainConfig(), description="How the supernet, or a trial, is trained.")
 
-    epochs: int = Field(40, ge=1, description="One-shot: epochs of the supernet, each followed by policy steps.")
+    epochs: int = Field(30, ge=1, description="One-shot: epochs of the supernet, each followed by policy steps.")
     functions: int = Field(8, ge=1, description="One-shot: U, the candidates that share a training or policy step.")
     sampling: Literal["strategy", "fair"] = Field(
         "strategy",
@@ -48,20 +48,28 @@ class SearchConfig(BaseModel):
     entropy_bonus: float = Field(0.0, ge=0, description="Weight of the policy's entropy in its objective.")
     derive: int = Field(30, ge=1, description="One-shot: K, candidates sampled at the end and ranked on validation.")
 
+    rivals: bool = Field(
+        True,
+        description="One-shot: the hand-designed functions run in the finals too, so that a search does not return "
+        "what they beat.",
+    )
     reserve: float = Field(0.0, ge=0, description="One-shot: seconds of the time that are kept for the finals.")
 
     trials: int | None = Field(None, ge=1, description="Stand-alone: functions to try, at most.")
-    trial_epochs: int = Field(4, ge=1, description="Epochs of a trial; each promotion makes it 3 times as many.")
+    trial_epochs: int = Field(4, ge=1, description="Epochs of a trial.")
     generation: int = Field(8, ge=1, description="Stand-alone: functions proposed at a time.")
     finalists: int = Field(
-        4, ge=0, description="Functions promoted to longer trainings of their own before the last choice; 0 for none."
+        6, ge=0, description="Functions promoted to longer trainings of their own before the last choice; 0 for none."
     )
-    promotions: int = Field(2, ge=1, le=4, description="Times that finalists are promoted, half of them each time.")
+    promotions: int = Field(
+        1, ge=1, le=4, description="Steps from trials to the longest trainings; half of the finalists go on each time."
+    )
+    replicas: int = Field(1, ge=1, le=9, description="Trainings of each function after a promotion.")
     most_epochs: int = Field(100, ge=1, description="Epochs of the longest training in a search.")
 
     @property
     def ladder(self) -> Ladder:
-        return Ladder(self.trial_epochs, self.finalists, self.promotions, self.most_epochs)
+        return Ladder(self.trial_epochs, self.finalists, self.promotions, self.most_epochs, self.replicas)
 
     def updated(self, **changes: Any) -> SearchConfig:
         """A copy with other values; an impossible value is a `SettingError`."""
@@ -130,7 +138,8 @@ def method_config(method: str, **given: Any) -> SearchConfig:
 
 ONLY = {
     "one-shot": (
-        "epochs", "functions", "sampling", "anchored", "policy_steps", "policy_lr", "reward_batch", "derive", "reserve",
+        "epochs", "functions", "sampling", "anchored", "policy_steps", "policy_lr", "reward_batch", "derive", "rivals",
+        "reserve",
     ),
     "stand-alone": ("trials", "generation"),
 }  # fmt: skip

@@ -29,7 +29,7 @@ from eras.search.grouping import Groups, by_embedding, by_pattern, by_reward, co
 from eras.search.race import ENTRANTS, Race
 from eras.search.result import Found, Progress, ShouldStop, Watch
 from eras.search.space import Candidate, Space, Tokens
-from eras.search.start import pretrained_groups
+from eras.search.start import hand_designed, pretrained_groups
 from eras.search.strategies import Relaxed, make_strategy
 from eras.training.stepper import Stepper
 
@@ -207,7 +207,10 @@ class OneShotSearch:
                 raise StoppedError("stopped in the finals; all trials are saved")
 
         race = Race(estimator, self.journal, on_trial)
-        found = race.run(functions[: ENTRANTS * self.config.finalists], self.config.ladder)
+        entrants = functions[: ENTRANTS * self.config.finalists]
+        if self.config.rivals:
+            entrants += [ScoringFunction([s]) for s in hand_designed(self.config.blocks).values()]
+        found = race.run(list(dict.fromkeys(entrants)), self.config.ladder)
         self.seconds += time.monotonic() - started
         return found
 

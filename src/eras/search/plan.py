@@ -34,7 +34,10 @@ WORTHWHILE = 60
 
 LEAST_SECONDS, MOST_SECONDS = 30.0, 20 * 60.0
 FINALS_SHARE = 0.4
-"""How much of the time the finals of a one-shot search may take."""
+"""How much of the time the finals may take, if they are to be more than the shortest ones."""
+
+REPLICAS = 3
+"""Trainings of each function after a promotion, where the time allows: luck counts for less."""
 
 START_SECONDS = 8.0
 """What starting workers takes."""
@@ -63,9 +66,8 @@ def plan_search(
     if not len(view.valid):
         raise SettingError(f"the graph {view.name!r} has no validation triples, which a search is judged by")
     full = recommend(view, draft.blocks)
-    sampled = {"negatives": NEGATIVES, "batch_size": BATCH} if len(view.entities) > 4 * NEGATIVES else {}
     size = dim or (full.dim if len(view.entities) < FEW_ENTITIES else DIM - DIM % draft.blocks)
-    training = recommend(view, draft.blocks, dim=size, seed=draft.seed, device=device, **sampled)
+    training = recommend(view, draft.blocks, dim=size, seed=draft.seed, device=device, **cheaper(view))
     structure = next(iter(hand_designed(draft.blocks).values()))
     epoch = epoch_seconds(view, ScoringFunction([structure]), training)
     workers = workers or default_workers()
@@ -79,54 +81,80 @@ def plan_search(
     return draft.updated(**settled)
 
 
+def cheaper(view: TrainingView) -> dict[str, int]:
+    """Settings that make an epoch of a large graph cheap."""
+    return {"negatives": NEGATIVES, "batch_size": BATCH} if len(view.entities) > 4 * NEGATIVES else {}
+
+
 def _for_trials(draft: SearchConfig, epoch: float, workers: int) -> dict[str, Any]:
-    """Where epochs are dear: shorter trials, and fewer promotions; where no time is given: enough for the trials."""
-    starts = len(hand_designed(draft.blocks))
-    shortest = draft.updated(trial_epochs=2, finalists=2, promotions=1)
-    least = START_SECONDS + 2 * epoch / workers * (starts + shortest.ladder.trials)
-    if draft.seconds is not None:
-        _refuse_too_short(draft.seconds, least)
-
-    def seconds(plan: SearchConfig, trials: int) -> float:
-        return START_SECONDS + plan.trial_epochs * epoch / workers * (trials + plan.ladder.trials)
-
-    limit = draft.seconds or MOST_SECONDS
-    while seconds(draft, WORTHWHILE) > limit and draft.trial_epochs > 2:
-        draft = draft.updated(trial_epochs=draft.trial_epochs - 1)
-    if seconds(draft, WORTHWHILE) > limit:
-        draft = shortest
-    chosen = {"trial_epochs": draft.trial_epochs, "finalists": draft.finalists, "promotions": draft.promotions}
+    """Where epochs are dear, shorter trials and smaller finals; where no time is given, enough for the usual trials."""
+    shortest = _plans(draft)[-1]
+    least = _seconds(shortest, len(hand_designed(draft.blocks)), epoch, workers)
+    limit = _limit(draft, least)
+    trial = WORTHWHILE * epoch / workers
+    epochs = max(2, min(draft.trial_epochs, int((1 - FINALS_SHARE) * limit / trial)))
+    plan = _affordable(draft.updated(trial_epochs=epochs), 0, epoch, workers, limit)
+    chosen: dict[str, Any] = _finals(plan)
     if draft.seconds is None and draft.trials is None:
-        chosen["seconds"] = round(max(LEAST_SECONDS, least, min(MOST_SECONDS, seconds(draft, 2 * WORTHWHILE))))
+        usual = _seconds(plan, 2 * WORTHWHILE, epoch, workers)
+        chosen["seconds"] = round(max(LEAST_SECONDS, least, min(MOST_SECONDS, usual)))
     return chosen
 
 
 def _for_supernet(draft: SearchConfig, epoch: float, workers: int) -> dict[str, Any]:
     """All the epochs that the time allows; where no time is given, the usual number, bounded by the clock."""
-
-    def finals(plan: SearchConfig) -> float:
-        trials = ENTRANTS * plan.finalists + plan.ladder.trials
-        return START_SECONDS + plan.trial_epochs * epoch / workers * trials if plan.finalists else 0.0
-
-    shortest = draft.updated(trial_epochs=2, finalists=min(2, draft.finalists), promotions=1)
-    if draft.seconds is not None:
-        _refuse_too_short(draft.seconds, 4 * epoch + finals(shortest))
-    limit = draft.seconds or MOST_SECONDS
-    if finals(draft) > FINALS_SHARE * limit:
-        draft = shortest
+    rivals = draft.rivals * len(hand_designed(draft.blocks))
+    shortest = _plans(draft)[-1]
+    limit = _limit(draft, 4 * epoch + _finals_seconds(shortest, rivals, epoch, workers))
+    plan = _affordable(draft, rivals, epoch, workers, limit)
     return {
-        "trial_epochs": draft.trial_epochs,
-        "finalists": draft.finalists,
-        "promotions": draft.promotions,
-        "reserve": round(finals(draft), 1),
+        **_finals(plan),
+        "reserve": round(_finals_seconds(plan, rivals, epoch, workers), 1),
         "seconds": limit,
         **({"epochs": 10_000} if draft.seconds else {}),
     }
 
 
-def _refuse_too_short(seconds: float, needed: float) -> None:
-    if seconds < needed:
+def _plans(draft: SearchConfig) -> list[SearchConfig]:
+    """Finals from large to small."""
+    some, few = min(4, draft.finalists), min(2, draft.finalists)
+    return [
+        draft.updated(replicas=REPLICAS),
+        draft,
+        draft.updated(finalists=some, most_epochs=min(draft.most_epochs, 3 * draft.trial_epochs)),
+        draft.updated(finalists=few, most_epochs=min(draft.most_epochs, 6), trial_epochs=2),
+    ]
+
+
+def _affordable(draft: SearchConfig, rivals: int, epoch: float, workers: int, limit: float) -> SearchConfig:
+    """The largest finals that take no more than their share of the time, or the smallest of all."""
+    plans = _plans(draft)
+    fitting = (p for p in plans if _finals_seconds(p, rivals, epoch, workers) <= FINALS_SHARE * limit)
+    return next(fitting, plans[-1])
+
+
+def _finals_seconds(plan: SearchConfig, rivals: int, epoch: float, workers: int) -> float:
+    """What finals will take; a one-shot search has to try their entrants first."""
+    if not plan.finalists:
+        return 0.0
+    entrants = ENTRANTS * plan.finalists + rivals if plan.estimator == "one-shot" else 0
+    return _seconds(plan, entrants, epoch, workers)
+
+
+def _seconds(plan: SearchConfig, trials: int, epoch: float, workers: int) -> float:
+    """What so many trials and the finals take."""
+    return START_SECONDS + plan.trial_epochs * epoch / workers * (trials + plan.ladder.trials)
+
+
+def _finals(plan: SearchConfig) -> dict[str, int]:
+    return {key: getattr(plan, key) for key in ("trial_epochs", "finalists", "replicas", "most_epochs")}
+
+
+def _limit(draft: SearchConfig, needed: float) -> float:
+    """The time that there is; refused where it is too short."""
+    if draft.seconds is not None and draft.seconds < needed:
         raise SettingError(
-            f"{seconds:.0f} s are too short for a search on this graph: it needs at least {needed:.0f} s to be of "
-            "any use, and several times as much to be of good use"
+            f"{draft.seconds:.0f} s are too short for a search on this graph: it needs at least {needed:.0f} s to be "
+            "of any use, and several times as much to be of good use"
         )
+    return draft.seconds or MOST_SECONDS

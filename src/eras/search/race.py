@@ -17,12 +17,12 @@ from eras.search.estimators.standalone import StandAlone, Trial
 from eras.search.ladder import Ladder
 from eras.search.result import Found
 
-ENTRANTS = 3
+ENTRANTS = 2
 """Functions that a one-shot search sends into the race, for each place among the finalists."""
 
 
 class Race:
-    """`known` holds the trial of every function (up to equivalence) and number of epochs measured so far.
+    """`known` holds every trial so far, by function (up to equivalence), epochs and replica.
 
     `share` says how much of a race is run.
     """
@@ -32,20 +32,26 @@ class Race:
     ) -> None:
         self.estimator, self.journal, self.on_trial = estimator, journal, on_trial
         self.share, self._spent, self._due = 0.0, 0.0, math.inf
-        self.known: dict[tuple[ScoringFunction, int], Trial] = {}
+        self.known: dict[tuple[ScoringFunction, int, int], Trial] = {}
         for event in journal.events("trial"):
             trial = Trial(event["mrr"], np.array(event["by_relation"]), event["seconds"])
-            self.known[ScoringFunction.from_json(event["function"]), event["epochs"]] = trial
+            self.known[ScoringFunction.from_json(event["function"]), event["epochs"], event["replica"]] = trial
 
-    def measure(self, functions: Sequence[ScoringFunction], epochs: int) -> list[Trial]:
-        """The trials of the functions; equivalent ones are trained once, and those known not at all."""
-        new = [f for f in dict.fromkeys(functions) if (f, epochs) not in self.known]
-        for function, trial in zip(new, self.estimator.measure(new, epochs), strict=True):
-            self.known[function, epochs] = trial
+    def measure(self, functions: Sequence[ScoringFunction], epochs: int, replicas: Sequence[int] = (0,)) -> list[Trial]:
+        """The trials of the functions, all with the first replica's seed, then all with the next one's.
+
+        Equivalent functions are trained once, and those known not at all.
+        """
+        wanted = [(function, replica) for replica in replicas for function in functions]
+        new = [(f, replica) for f, replica in dict.fromkeys(wanted) if (f, epochs, replica) not in self.known]
+        trials = self.estimator.measure([f for f, _ in new], epochs, [replica for _, replica in new])
+        for (function, replica), trial in zip(new, trials, strict=True):
+            self.known[function, epochs, replica] = trial
             self.journal.write(
                 "trial",
                 function=function.to_json(),
                 epochs=epochs,
+                replica=replica,
                 mrr=trial.mrr,
                 by_relation=trial.by_relation.tolist(),
                 seconds=trial.seconds,
@@ -53,20 +59,26 @@ class Race:
             self._spent += epochs
             self.share = min(1.0, self._spent / self._due)
             self.on_trial(function)
-        return [self.known[function, epochs] for function in functions]
+        return [self.known[function, epochs, replica] for function, replica in wanted]
 
     def run(self, functions: Sequence[ScoringFunction], ladder: Ladder) -> Found:
-        """Successive halving: all are trained briefly, the best of them longer, half of those longer still."""
-        new = [f for f in dict.fromkeys(functions) if (f, ladder.epochs) not in self.known]
+        """Successive halving: all are trained briefly, the best of them longer, half of those longer still.
+
+        Every rung has replicas of its own, so that nothing climbs far by luck with one.
+        """
+        new = [f for f in dict.fromkeys(functions) if (f, ladder.epochs, 0) not in self.known]
         self._spent, self._due = 0.0, max(1.0, ladder.epochs * (len(new) + ladder.trials))
-        ranked = self._ranked(functions, ladder.epochs)
-        for places, epochs in ladder.rungs:
-            promoted = self._ranked([f for f, _ in ranked[:places]], epochs)
+        ranked = self._ranked(functions, ladder.epochs, [0])
+        for rung, (places, epochs) in enumerate(ladder.rungs):
+            replicas = range(1 + rung * ladder.replicas, 1 + (rung + 1) * ladder.replicas)
+            promoted = self._ranked([f for f, _ in ranked[:places]], epochs, replicas)
             ranked = promoted + ranked[places:]
         (best, reward), *others = ranked
         return Found(best, reward, tuple(f for f, _ in others))
 
-    def _ranked(self, functions: Sequence[ScoringFunction], epochs: int) -> list[tuple[ScoringFunction, float]]:
-        trials = self.measure(functions, epochs)
-        scored = [(f, t.mrr) for f, t in zip(functions, trials, strict=True)]
-        return sorted(scored, key=lambda pair: -pair[1])
+    def _ranked(
+        self, functions: Sequence[ScoringFunction], epochs: int, replicas: Sequence[int]
+    ) -> list[tuple[ScoringFunction, float]]:
+        trials = self.measure(functions, epochs, replicas)
+        means = np.reshape([trial.mrr for trial in trials], (len(replicas), -1)).mean(0).tolist()
+        return sorted(zip(functions, means, strict=True), key=lambda pair: -pair[1])

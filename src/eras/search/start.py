@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from eras.graph import TrainingView
-from eras.scoring import Structure
+from eras.scoring import ScoringFunction, Structure
 from eras.scoring.named import NAMES, named
 from eras.search.estimators.standalone import Task, train_epochs
 from eras.search.grouping import Groups, by_embedding
@@ -23,6 +23,12 @@ def hand_designed(blocks: int) -> dict[str, Structure]:
             if repeated not in found.values():
                 found[name] = repeated
     return found
+
+
+def name_by_hand(function: ScoringFunction) -> str | None:
+    """What a function is called, if it was designed by hand."""
+    tiles = hand_designed(function.structures[0].blocks)
+    return next((name for name, structure in tiles.items() if ScoringFunction([structure]) == function), None)
 
 
 def tiled(structure: Structure, times: int) -> Structure:

@@ -68,7 +68,7 @@ class TrialSearch:
     @property
     def tried(self) -> int:
         """Functions that were trained, up to equivalence."""
-        return len({function for function, _ in self.race.known})
+        return len({function for function, _, _ in self.race.known})
 
     def run(self, watch: Watch = lambda progress: None, should_stop: ShouldStop = lambda: False) -> Found:
         self.watch, self.should_stop = watch, should_stop
@@ -138,7 +138,7 @@ class TrialSearch:
         """The grouping under which the best single structures do best together, and candidates to start from."""
         best_first = sorted(self.functions, key=lambda f: -self.functions[f])
         structures = [f.structures[0] for f in best_first]
-        earned = np.stack([self.race.known[f, self.config.trial_epochs].by_relation for f in best_first])
+        earned = np.stack([self.race.known[f, self.config.trial_epochs, 0].by_relation for f in best_first])
         proposals = {name: propose(earned, structures) for name, propose in self._groupings().items()}
         functions = {name: self._function(candidate, groups) for name, (candidate, groups) in proposals.items()}
         rewards = dict(zip(functions, self._try(list(functions.values())), strict=True))
@@ -195,7 +195,9 @@ class TrialSearch:
         """How much of the budget is used up, what the finals will take set aside."""
         if self.config.seconds is None:
             return len(self.functions) / (self.config.trials or TRIALS)
-        mean = np.mean([t.seconds for (_, e), t in self.race.known.items() if e == self.config.trial_epochs] or [0.0])
+        mean = np.mean(
+            [t.seconds for (_, e, _), t in self.race.known.items() if e == self.config.trial_epochs] or [0.0]
+        )
         finals = float(mean) * self.config.ladder.trials / self.estimator.workers
         tried = 0.0 if self.config.trials is None else len(self.functions) / self.config.trials
         return max(tried, self.seconds / max(self.config.seconds - finals, 0.3 * self.config.seconds))
@@ -207,7 +209,7 @@ class TrialSearch:
     def _on_trial(self, function: ScoringFunction) -> None:
         if self.should_stop():
             raise StoppedError(f"stopped after {len(self.race.known)} trials; all are saved")
-        rewards = {f: t.mrr for (f, e), t in self.race.known.items() if e == self.config.trial_epochs}
+        rewards = {f: t.mrr for (f, e, _), t in self.race.known.items() if e == self.config.trial_epochs}
         best = max(rewards, key=lambda f: rewards[f])
         share = self.race.share if self.stage == "finals" else min(1.0, self._share())
         self.watch(Progress(self.stage, share, self.tried, self.seconds, rewards[best], best))

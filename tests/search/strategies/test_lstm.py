@@ -47,3 +47,26 @@ def test_rewards_at_the_baseline_teach_nothing() -> None:
     before = [p.detach().clone() for p in policy.parameters()]
     policy.learn(policy.sample(8), np.full((8, 1), 0.5))
     assert all(torch.equal(a, b) for a, b in zip(before, policy.parameters(), strict=True))
+
+
+def test_what_is_taught_is_the_probability_that_was_sampled_from() -> None:
+    """One gradient step on a reward, against the chain of decisions written out one by one."""
+    policy, by_hand = Policy(SPACE, seed=3, learning_rate=0.1), Policy(SPACE, seed=3, learning_rate=0.1)
+    tokens, rewards = policy.sample(5), np.linspace(0, 1, 5)[:, None]
+    policy.baseline = 0.25
+    log_p = torch.zeros(5)
+    for n, row in enumerate(tokens.tolist()):
+        before, state = by_hand.start, (torch.zeros(1, 100), torch.zeros(1, 100))
+        weights = dict(by_hand.lstm.named_parameters())
+        for v, token in enumerate(row):
+            state = torch.lstm_cell(
+                before[None], state, *(weights[f"{k}_l0"] for k in ("weight_ih", "weight_hh", "bias_ih", "bias_hh"))
+            )
+            logits = state[0][0] @ by_hand.heads[v] + by_hand.biases[v, 0]
+            log_p[n] += (2.5 * torch.tanh(logits / 5)).log_softmax(0)[token]
+            before = by_hand.embed.weight[token]
+    (-(torch.from_numpy(rewards[:, 0] - 0.25).float() * log_p).mean()).backward()
+    by_hand.optimiser.step()
+    policy.learn(tokens, rewards)
+    for one, other in zip(policy.parameters(), by_hand.parameters(), strict=True):
+        torch.testing.assert_close(one.grad, other.grad, rtol=1e-4, atol=1e-6)

@@ -28,6 +28,17 @@ from eras.training.stepper import Stepper
 
 Floats = npt.NDArray[np.float64]
 
+VALIDATIONS = 6
+"""How often a trial is validated at least, if it has so many epochs."""
+
+FEW_VALID = 2000
+"""Validation triples below which replicas of a trial are validated on different ones."""
+
+_DEAL = 13  # part of the seed, so that no other generator draws the same numbers
+
+SEEDS_APART = 1000
+"""Between the seeds of a function's trials: far enough that searches with seeds 0, 1, 2 share none."""
+
 
 @dataclass(frozen=True, eq=False)
 class Task:
@@ -42,10 +53,22 @@ class Task:
     def of(cls, view: TrainingView) -> Task:
         return cls(view.relations.names.to_list(), len(view.entities), view.train, view.valid)
 
+    def dealt(self, replica: int) -> Task:
+        """The same facts dealt anew into as many for training and for validation, where those are few.
+
+        A ranking by few validation triples is noise to a large part, whatever the seed of training; trials on several
+        deals average it out, as cross-validation does. Number 0 is the split as it was given.
+        """
+        if not replica or len(self.valid) >= FEW_VALID:
+            return self
+        facts = np.concatenate([self.train, self.valid])
+        dealt = facts[np.random.default_rng([replica, 0, 0, _DEAL]).permutation(len(facts))]
+        return Task(self.relations, self.n_entities, dealt[: len(self.train)], dealt[len(self.train) :])
+
 
 @dataclass(frozen=True, eq=False)
 class Trial:
-    """Validation MRR after training, and its parts: the reciprocal ranks of each relation, added up (n_relations,)."""
+    """Validation MRR of a training, and its parts: the reciprocal ranks of each relation, added up (n_relations,)."""
 
     mrr: float
     by_relation: Floats
@@ -59,10 +82,17 @@ class StandAlone:
         self.task, self.config = Task.of(view), config
         self.workers = (workers or default_workers()) if config.device == "cpu" else 1
 
-    def measure(self, functions: Sequence[ScoringFunction], epochs: int) -> Iterator[Trial]:
-        """The trial of each function after `epochs` epochs, in the order given, each as soon as it is known."""
+    def measure(
+        self, functions: Sequence[ScoringFunction], epochs: int, replicas: Sequence[int] | None = None
+    ) -> Iterator[Trial]:
+        """The trial of each function over `epochs` epochs, in the order given, each as soon as it is known.
+
+        Trials of one function with different numbers in `replicas` differ in their seed and, on small graphs, in
+        which of the facts they are validated by.
+        """
+        wanted = list(zip(functions, replicas or [0] * len(functions), strict=True))
         if self.workers == 1:
-            yield from (self._alone(function, epochs) for function in functions)
+            yield from (self._alone(*self._prepared(replica), function, epochs) for function, replica in wanted)
             return
         from joblib import Parallel, delayed, parallel_config
 
@@ -70,12 +100,15 @@ class StandAlone:
             # A search that is stopped between two trials leaves those that were begun: no news for its user.
             warnings.filterwarnings("ignore", "[0-9]+ tasks (which were|have been)")
             run = Parallel(n_jobs=self.workers, return_as="generator")
-            yield from run(delayed(_in_worker)(self.task, f, self.config, epochs) for f in functions)
+            yield from run(delayed(_in_worker)(*self._prepared(replica), f, epochs) for f, replica in wanted)
 
-    def _alone(self, function: ScoringFunction, epochs: int) -> Trial:
+    def _prepared(self, replica: int) -> tuple[Task, TrainConfig]:
+        return self.task.dealt(replica), self.config.updated(seed=self.config.seed + SEEDS_APART * replica)
+
+    def _alone(self, task: Task, config: TrainConfig, function: ScoringFunction, epochs: int) -> Trial:
         threads = torch.get_num_threads()
         try:
-            return train_briefly(self.task, function, self.config, epochs)
+            return train_briefly(task, config, function, epochs)
         finally:
             torch.set_num_threads(threads)
 
@@ -87,32 +120,38 @@ def default_workers() -> int:
     return int(cpu_count())
 
 
-def _in_worker(task: Task, function: ScoringFunction, config: TrainConfig, epochs: int) -> Trial:
+def _in_worker(task: Task, config: TrainConfig, function: ScoringFunction, epochs: int) -> Trial:
     """A trial in a process of its own, which leaves Ctrl-C to the process that started it."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
-    return train_briefly(task, function, config, epochs)
+    return train_briefly(task, config, function, epochs)
 
 
-def train_briefly(task: Task, function: ScoringFunction, config: TrainConfig, epochs: int) -> Trial:
-    """Train for `epochs` epochs on one thread; the best validation on the way, as a full training would keep it."""
+def train_briefly(task: Task, config: TrainConfig, function: ScoringFunction, epochs: int) -> Trial:
+    """Train for `epochs` epochs on one thread; the result is the mean over the better half of the validations.
+
+    Full training keeps the best of them, but the maximum of few noisy figures tells less than their mean. Like full
+    training it ends early when `config.patience` validations brought nothing better.
+    """
     started = time.monotonic()
     torch.set_num_threads(1)
     sizes = task.n_entities, len(task.relations)
     asked = Queries.of(task.valid, *sizes)
     known = Queries.of(np.concatenate([task.train, task.valid]), *sizes)
-    best, parts = 0.0, np.zeros(sizes[1])
+    every, found = min(config.validate_every, max(1, epochs // VALIDATIONS)), [np.zeros(sizes[1])]
     for epoch, model in enumerate(train_epochs(task, function, config, epochs), start=1):
-        if epoch % config.validate_every and epoch < epochs:
+        if epoch % every and epoch < epochs:
             continue
         try:
             table = rank(model, asked, known, memory_mb=config.memory_mb)
         except DivergedError:
             break
         reciprocal_rank: Floats = 2.0 / (table["low"] + table["high"]).to_numpy()
-        if reciprocal_rank.mean() > best:
-            best = float(reciprocal_rank.mean())
-            parts = np.bincount(table["relation"].to_numpy(), reciprocal_rank, sizes[1]).astype(np.float64)
-    return Trial(best, parts, time.monotonic() - started)
+        found.append(np.bincount(table["relation"].to_numpy(), reciprocal_rank, sizes[1]).astype(np.float64))
+        if int(np.argmax([parts.sum() for parts in found])) < len(found) - config.patience:
+            break
+    better = sorted(found, key=np.sum, reverse=True)[: max(1, len(found) // 2)]
+    parts = np.mean(better, axis=0)
+    return Trial(float(parts.sum() / (2 * len(task.valid))), parts, time.monotonic() - started)
 
 
 def train_epochs(task: Task, function: ScoringFunction, config: TrainConfig, epochs: int) -> Iterator[BlockBilinear]:

@@ -32,8 +32,9 @@ class Policy(nn.Module):
         self.generator = torch.Generator().manual_seed(seed)
         self.start = nn.Parameter(torch.empty(WIDTH))
         self.embed = nn.Embedding(space.operations, WIDTH)
-        self.cell = nn.LSTMCell(WIDTH, WIDTH)
-        self.heads = nn.ModuleList(nn.Linear(WIDTH, space.operations) for _ in range(space.decisions))
+        self.lstm = nn.LSTM(WIDTH, WIDTH)
+        self.heads = nn.Parameter(torch.empty(space.decisions, WIDTH, space.operations))
+        self.biases = nn.Parameter(torch.empty(space.decisions, 1, space.operations))
         for parameter in self.parameters():
             with torch.no_grad():
                 parameter.copy_(torch.rand(parameter.shape, generator=self.generator) * 0.2 - 0.1)
@@ -41,10 +42,17 @@ class Policy(nn.Module):
         self.baseline = math.nan
 
     def sample(self, count: int) -> Tokens:
-        """(count, V) tokens drawn from the policy."""
+        """(count, V) tokens drawn from the policy, each decision given those before it."""
+        tokens = torch.empty(self.space.decisions, count, dtype=torch.int64)
+        weights = [getattr(self.lstm, f"{name}_l0") for name in ("weight_ih", "weight_hh", "bias_ih", "bias_hh")]
         with torch.no_grad():
-            tokens, _, _ = self._roll(count, None)
-        return tokens.numpy()
+            before, hidden, state = self.start.expand(count, WIDTH), *torch.zeros(2, count, WIDTH)
+            for v in range(self.space.decisions):
+                hidden, state = torch.lstm_cell(before, (hidden, state), *weights)
+                chances = self._log_probabilities(hidden[None], slice(v, v + 1))[0].exp()
+                tokens[v] = torch.multinomial(chances, 1, generator=self.generator).squeeze(1)
+                before = self.embed(tokens[v])
+        return tokens.T.numpy()
 
     def learn(self, tokens: Tokens, rewards: np.ndarray) -> dict[str, float]:
         """One REINFORCE step on candidates and their rewards, whatever group earned them."""
@@ -52,7 +60,11 @@ class Policy(nn.Module):
         if math.isnan(self.baseline):
             self.baseline = float(total.mean())
         advantage = torch.from_numpy(total - self.baseline).float()
-        _, log_p, entropy = self._roll(len(tokens), torch.from_numpy(tokens))
+        spelled = torch.from_numpy(tokens.T.copy())
+        before = torch.cat([self.start.expand(1, len(tokens), WIDTH), self.embed(spelled[:-1])])
+        log_probabilities = self._log_probabilities(self.lstm(before)[0], slice(None))
+        log_p = log_probabilities.gather(2, spelled.unsqueeze(2)).sum((0, 2))
+        entropy = -(log_probabilities.exp() * log_probabilities).sum((0, 2))
         loss = -(advantage * log_p).mean() - self.entropy_bonus * entropy.mean()
         self.optimiser.zero_grad()
         loss.backward()  # type: ignore[no-untyped-call]  # torch leaves it untyped
@@ -78,22 +90,7 @@ class Policy(nn.Module):
         self.generator.set_state(state["generator"])
         self.baseline = float(state["baseline"])
 
-    def _roll(self, count: int, given: Tensor | None) -> tuple[Tensor, Tensor, Tensor]:
-        """Tokens (count, V), their log-probability (count,) and the policy's entropy along them (count,)."""
-        state: tuple[Tensor, Tensor] | None = None
-        token_input = self.start.expand(count, WIDTH)
-        tokens, log_p, entropy = [], torch.zeros(count), torch.zeros(count)
-        for v, head in enumerate(self.heads):
-            state = self.cell(token_input, state)
-            log_probabilities = (SQUASH * torch.tanh(head(state[0]) / TEMPERATURE)).log_softmax(1)
-            probabilities = log_probabilities.exp()
-            chosen = (
-                torch.multinomial(probabilities, 1, generator=self.generator).squeeze(1)
-                if given is None
-                else given[:, v]
-            )
-            log_p = log_p + log_probabilities.gather(1, chosen.unsqueeze(1)).squeeze(1)
-            entropy = entropy - (probabilities * log_probabilities).sum(1)
-            tokens.append(chosen)
-            token_input = self.embed(chosen)
-        return torch.stack(tokens, 1), log_p, entropy
+    def _log_probabilities(self, hidden: Tensor, decisions: slice) -> Tensor:
+        """(v, count, operations) from the LSTM's outputs (v, count, width) at these decisions."""
+        logits = torch.baddbmm(self.biases[decisions], hidden, self.heads[decisions])
+        return (SQUASH * torch.tanh(logits / TEMPERATURE)).log_softmax(2)
