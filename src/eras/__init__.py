@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 from eras._version import __version__
 
 if TYPE_CHECKING:
-    from eras.api import SearchResult, evaluate, fit, resume, search_function, train
+    from eras.api import Comparison, SearchResult, compare, evaluate, fit, resume, search_function, train
     from eras.errors import ErasError
     from eras.evaluation import Evaluation
     from eras.graph import Graph, load_graph
@@ -25,6 +25,7 @@ if TYPE_CHECKING:
 
 # Loaded at the first use, so that `import eras` and `eras --help` do not wait for torch.
 _HOMES = {
+    "Comparison": "eras.api",
     "ErasError": "eras.errors",
     "Evaluation": "eras.evaluation",
     "Graph": "eras.graph",
@@ -33,6 +34,7 @@ _HOMES = {
     "SearchResult": "eras.api",
     "Structure": "eras.scoring",
     "TrainConfig": "eras.training",
+    "compare": "eras.api",
     "evaluate": "eras.api",
     "fit": "eras.api",
     "load_function": "eras.scoring",
@@ -43,6 +45,7 @@ _HOMES = {
 }
 
 __all__ = [
+    "Comparison",
     "ErasError",
     "Evaluation",
     "Graph",
@@ -52,6 +55,7 @@ __all__ = [
     "Structure",
     "TrainConfig",
     "__version__",
+    "compare",
     "evaluate",
     "fit",
     "load_function",

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from eras.errors import DataError, OutputError
-from eras.report.curves import _once, draw_search
+from eras.report.curves import _once, _Race, draw_search
 
 Event = dict[str, Any]
 
@@ -28,8 +28,9 @@ def epoch(number: int, moved: int = 0) -> Event:
     }
 
 
-def trial(function: str, mrr: float, epochs: int = 4) -> Event:
-    return {"event": "trial", "function": {"name": function}, "epochs": epochs, "mrr": mrr, "by_relation": []}
+def trial(function: str, mrr: float, epochs: int = 4, replica: int = 0) -> Event:
+    about = {"function": {"name": function}, "epochs": epochs, "replica": replica}
+    return {"event": "trial", **about, "mrr": mrr, "by_relation": []}
 
 
 def generation(stage: str, elapsed: float, **rewards: float) -> Event:
@@ -136,3 +137,9 @@ def test_what_cannot_be_drawn_is_said_and_nothing_is_written(tmp_path: Path) -> 
     with pytest.raises(OutputError, match=r"curves\.pdf .* \.svg or \.png"):
         draw_search(ONE_SHOT, tmp_path / "curves.pdf")
     assert not list(tmp_path.iterdir())
+
+
+def test_the_replicas_of_a_full_training_are_one_point_of_the_race() -> None:
+    finals = [trial("d", 0.7, 12, replica=1), trial("a", 0.1, 12, replica=1), trial("d", 0.5, 12, replica=2)]
+    trials = [event for event in STAND_ALONE[:-1] if event["event"] == "trial"]
+    assert _Race.of(_once([*trials, *finals])).runs == [{4: 0.3, 12: 0.1}, {4: 0.6, 12: 0.6}]

@@ -10,6 +10,10 @@ import eras
 from eras.graph.planted import Plan, plant
 from eras.scoring import ScoringFunction
 from eras.scoring.named import named
+from eras.search.config import METHODS
+from eras.search.estimators.standalone import StandAlone
+from eras.search.space import Space
+from eras.training import recommend
 
 
 @pytest.mark.slow
@@ -35,3 +39,22 @@ def test_a_search_finds_the_planted_groups_and_a_function_worth_having() -> None
     assert np.mean(agreement) >= 0.8
     assert np.mean(found) > means["distmult"] + 0.05
     assert np.mean(found) >= max(means.values()) - 0.005
+
+
+@pytest.mark.slow
+def test_every_searcher_beats_the_median_of_random_structures() -> None:
+    """By full trainings on validation: what 30 trials or ten epochs of a supernet find, against 15 structures."""
+    graph = plant(Plan(), 0).graph
+    view = graph.training_view()
+    training = recommend(view, 4, dim=64, seed=0)
+    judge, rng = StandAlone(view, training), np.random.default_rng(0)
+    structures = [ScoringFunction(Space(4, 1).sample(rng)) for _ in range(15)]
+    by_chance = np.median([trial.mrr for trial in judge.measure(structures, training.epochs)])
+    found = {}
+    for method, about in METHODS.items():
+        alone = about.settings["estimator"] == "stand-alone"
+        budget = {"trials": 30} if alone else {"epochs": 10, "rivals": False}
+        found[method] = eras.search_function(graph, method, dim=64, trial_epochs=16, **budget).function
+    mrrs = dict(zip(found, judge.measure(list(found.values()), training.epochs), strict=True))
+    print(f"median of random structures {by_chance}; { ({method: trial.mrr for method, trial in mrrs.items()}) }")
+    assert all(trial.mrr > by_chance for trial in mrrs.values())

@@ -14,7 +14,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
-from eras.api.searching import SearchResult, begin_search, resume_search
+from eras.api.searching import search_within
 from eras.api.training import judged, resolved, run_training
 from eras.errors import DataError, SettingError
 from eras.files import Journal, write_json
@@ -186,7 +186,17 @@ def _fit(folder: Path, manifest: dict[str, Any], watchers: Watchers) -> Model:
     graph, config = read_graph(folder), read_config(folder)
     plan, blocks = FitPlan(**manifest["plan"]), manifest["given"]["blocks"]
     watchers.on_plan(plan, config)
-    found = _search(folder / "search", graph, manifest, watchers)
+    given, searching = manifest["given"], SearchConfig().updated(**manifest["search"])
+    found = search_within(
+        folder / "search",
+        graph,
+        METHOD,
+        searching,
+        given,
+        given.get("threads"),
+        manifest["command"],
+        watchers.on_search,
+    )
     entrants = _entrants(folder / "search", found.function, _hand_designed(blocks, config.dim), plan.trained)
     results: dict[str, dict[str, Any]] = {}
     best: BlockBilinear | None = None
@@ -229,16 +239,6 @@ def verdict(winner: str, results: dict[str, dict[str, Any]], entrants: list[str]
         f"The function found reaches validation MRR {mrr[winner]:.4f}; the best hand-designed one, {best}, "
         f"{mrr[best]:.4f}."
     )
-
-
-def _search(folder: Path, graph: Graph, manifest: dict[str, Any], watchers: Watchers) -> SearchResult:
-    if not (folder / "graph.json").exists():
-        shutil.rmtree(folder, ignore_errors=True)
-        folder.mkdir()
-        config = SearchConfig().updated(**manifest["search"])
-        workers = manifest["given"].get("threads")
-        begin_search(folder, graph, METHOD, config, manifest["given"], workers, manifest["command"])
-    return resume_search(folder, watch=watchers.on_search)
 
 
 def _hand_designed(blocks: int, dim: int) -> dict[str, ScoringFunction]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 import tempfile
 from dataclasses import dataclass
 from pathlib import Path
@@ -26,7 +27,10 @@ from eras.store.directory import claim, finish, going_on, read_manifest, working
 
 @dataclass(frozen=True)
 class SearchResult:
-    """The function that a search found, with the reward that chose it and what the search took."""
+    """The function that a search found, with the reward that chose it and what the search took.
+
+    `about` holds what the strategy had to say at the end, such as how well AutoSF's predictor ranked.
+    """
 
     function: ScoringFunction
     reward: float
@@ -35,6 +39,7 @@ class SearchResult:
     tried: int
     seconds: float
     runners_up: tuple[ScoringFunction, ...]
+    about: dict[str, float]
     folder: Path | None
 
     def to_json(self) -> dict[str, Any]:
@@ -43,6 +48,7 @@ class SearchResult:
             "reward": self.reward,
             "tried": self.tried,
             "seconds": round(self.seconds, 3),
+            "about": self.about,
             "by_hand": name_by_hand(self.function),
             "function": self.function.to_json(),
             "runners_up": [f.to_json() for f in self.runners_up],
@@ -104,6 +110,24 @@ def begin_search(
     write_graph(graph, folder)
 
 
+def search_within(
+    folder: Path,
+    graph: Graph,
+    method: str,
+    config: SearchConfig,
+    given: dict[str, Any],
+    workers: int | None,
+    command: str | None,
+    watch: Watch,
+) -> SearchResult:
+    """A search that is part of other work: begun in `folder`, or gone on with, or read if it has ended."""
+    if not (folder / "graph.json").exists():
+        shutil.rmtree(folder, ignore_errors=True)
+        folder.mkdir(parents=True)
+        begin_search(folder, graph, method, config, given, workers, command)
+    return resume_search(folder, watch=watch)
+
+
 def resume_search(folder: Path, *, watch: Watch = lambda progress: None) -> SearchResult:
     """Go on with a search that was stopped or killed; a finished one is just read."""
     manifest = read_manifest(folder)
@@ -124,12 +148,23 @@ def resume_search(folder: Path, *, watch: Watch = lambda progress: None) -> Sear
         summary["tried"],
         summary["seconds"],
         tuple(ScoringFunction.from_json(f) for f in summary["runners_up"]),
+        summary["about"],
         folder,
     )
 
 
 def _write_result(folder: Path, method: str, config: SearchConfig, found: Found, seconds: float, tried: int) -> None:
-    result = SearchResult(found.function, found.reward, method, config, tried, seconds, found.runners_up[:10], folder)
+    result = SearchResult(
+        found.function,
+        found.reward,
+        method,
+        config,
+        tried,
+        seconds,
+        found.runners_up[:10],
+        found.about,
+        folder,
+    )
     write_function(folder, found.function, config.training)
     write_json(folder / "summary.json", result.to_json())
     draw_search(Journal(folder / "search.jsonl").events(), folder / "curves.svg")

@@ -25,27 +25,10 @@ console = Console(stderr=True, highlight=False)
 
 Json = Annotated[bool, typer.Option("--json", help="Write JSON to standard output.")]
 Run = Annotated[Path, typer.Argument(metavar="RUN", help="A run folder or model directory.")]
-Data = Annotated[str, typer.Argument(metavar="DATA", help="A file or folder of triples, or the name of a data set.")]
-Columns = Annotated[
-    str | None,
-    typer.Option("--columns", metavar="H,R,T", help="Head, relation and tail column, by name or by number from 1."),
-]
-Labels = Annotated[
-    Path | None, typer.Option("--labels", metavar="FILE", help="Labels for the names: lines of id, tab, label.")
-]
-Holdout = Annotated[
-    str,
-    typer.Option(
-        "--holdout",
-        metavar="V,T",
-        help="Shares to hold out for validation and test, where the source has no such split.",
-    ),
-]
 Time = Annotated[
     str | None, typer.Option("--time", "-t", metavar="TIME", help="About how long it may take: 90s, 5m, 1h30m.")
 ]
 Overwrite = Annotated[bool, typer.Option("--overwrite", help="Replace what is in the folder.")]
-SplitSeed = Annotated[int, typer.Option("--split-seed", min=0, help="Decides which triples are held out.")]
 
 
 def examples(*commands: str) -> str:
@@ -71,25 +54,6 @@ def plain_table(*texts: str, numbers: tuple[str, ...] = ()) -> Table:
     for name in numbers:
         table.add_column(name, justify="right", no_wrap=True)
     return table
-
-
-def read_graph(data: str, columns: str | None, labels: Path | None, holdout: str, split_seed: int) -> Graph:
-    """The graph that a command's options name, downloaded with a progress bar where that is needed."""
-    from eras.cli.progress import DownloadBars
-    from eras.graph import load_graph
-    from eras.graph.layout import parse_columns
-
-    chosen = None if columns is None else parse_columns(columns)
-    with DownloadBars() as bars:
-        return load_graph(data, columns=chosen, labels=labels, seed=split_seed, holdout=_shares(holdout), progress=bars)
-
-
-def _shares(holdout: str) -> tuple[float, float]:
-    try:
-        valid, test = map(float, holdout.split(","))
-    except ValueError:
-        raise UsageError(f"--holdout {holdout!r}: expected two shares, such as 0.1,0.1") from None
-    return valid, test
 
 
 def show_graph(graph: Graph) -> None:

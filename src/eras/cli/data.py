@@ -11,20 +11,15 @@ from rich.markup import escape
 from rich.table import Table
 
 from eras.cli.common import (
-    Columns,
-    Data,
-    Holdout,
     Json,
-    Labels,
-    SplitSeed,
     console,
     emit_json,
     examples,
     plain_table,
-    read_graph,
     say,
     show_notes,
 )
+from eras.cli.source import Source, with_source_options
 
 if TYPE_CHECKING:
     from eras.graph import Graph, Profile
@@ -110,19 +105,16 @@ def fetch(names: Names, as_json: Json = False) -> None:
         "eras data profile facts.tsv.gz --labels names.tsv --json",
     )
 )
+@with_source_options
 def profile(
-    data: Data,
-    columns: Columns = None,
-    labels: Labels = None,
-    holdout: Holdout = "0.1,0.1",
-    split_seed: SplitSeed = 0,
+    source: Source,
     top: Annotated[int, typer.Option(metavar="N", min=0, help="Relations to show, largest first; 0 for all.")] = 20,
     as_json: Json = False,
 ) -> None:
     """Count a graph's entities, relations and triples, and tell what kind of relation each relation is."""
     from eras.graph import profile as make_profile
 
-    graph = read_graph(data, columns, labels, holdout, split_seed)
+    graph = source.read()
     result = make_profile(graph)
     if as_json:
         emit_json(result.to_dict())

@@ -13,25 +13,20 @@ import typer
 from rich.markup import escape
 
 from eras.cli.common import (
-    Columns,
-    Data,
-    Holdout,
     Json,
-    Labels,
     Overwrite,
-    SplitSeed,
     Time,
     console,
     emit_json,
     examples,
     plain_table,
-    read_graph,
     say,
     seconds_of,
     show_graph,
     show_metrics,
 )
 from eras.cli.settings import with_setting_options
+from eras.cli.source import Source, with_source_options
 from eras.training.config import TrainConfig
 
 if TYPE_CHECKING:
@@ -54,16 +49,12 @@ EXAMPLES = examples(
 
 
 def fit(
-    data: Data,
+    source: Source,
     time: Time = None,
     out: Annotated[Path | None, typer.Option("--out", "-o", help="The run folder; runs/DATA-fit if not given.")] = None,
     overwrite: Overwrite = False,
     groups: Annotated[int | None, typer.Option("--groups", help="N: groups of relations, at most.")] = None,
     blocks: Annotated[int, typer.Option("--blocks", help="M: blocks of an embedding, 2 to 6.")] = 4,
-    columns: Columns = None,
-    labels: Labels = None,
-    holdout: Holdout = "0.1,0.1",
-    split_seed: SplitSeed = 0,
     as_json: Json = False,
     **settings: Any,
 ) -> None:
@@ -72,7 +63,7 @@ def fit(
     given = {name: value for name, value in settings.items() if value is not None}
     TrainConfig().updated(**given)
     seconds = seconds_of(time)
-    graph = read_graph(data, columns, labels, holdout, split_seed)
+    graph = source.read()
     show_graph(graph)
     folder = out or Path("runs") / f"{graph.name}-fit"
     with fit_view(folder) as watchers:
@@ -131,4 +122,4 @@ def show_fit(model: Model, as_json: bool) -> None:
         emit_json({"folder": str(model.folder), **model.metrics})
 
 
-app.command(help=HELP, epilog=EXAMPLES)(with_setting_options(fit, TrainConfig))
+app.command(help=HELP, epilog=EXAMPLES)(with_setting_options(with_source_options(fit), TrainConfig))

@@ -17,8 +17,9 @@ VERBS = {
     "functions": ("eras.cli.functions", "List, show and draw scoring functions."),
     "fit": ("eras.cli.fit", "Find, train and judge the model that fits a graph best."),
     "search": ("eras.cli.search", "Search the scoring function that fits a graph."),
+    "compare": ("eras.cli.compare", "Compare ways of searching, in the same time."),
     "train": ("eras.cli.train", "Train a scoring function on a graph."),
-    "resume": ("eras.cli.resume", "Go on with a run, search or fit that was stopped or killed."),
+    "resume": ("eras.cli.resume", "Go on with what was stopped or killed: a run, search, fit or comparison."),
     "evaluate": ("eras.cli.evaluate", "Rank a split with a trained model: MRR, Hits@k, breakdowns."),
     "predict": ("eras.cli.predict", "Complete triples: the best tails, heads or relations."),
 }

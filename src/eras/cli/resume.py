@@ -1,4 +1,4 @@
-"""`eras resume`: go on with a run, a search or a fit."""
+"""`eras resume`: go on with a run, a search, a fit or a comparison."""
 
 from __future__ import annotations
 
@@ -12,9 +12,13 @@ app = typer.Typer(rich_markup_mode=None, add_completion=False)
 
 @app.command(epilog=examples("eras resume runs/umls-complex", "eras resume runs/umls-fit"))
 def resume(run: Run, as_json: Json = False) -> None:
-    """Go on with a run, search or fit that was stopped or killed; a run ends with the same bits as if undisturbed."""
-    from eras import api
+    """Go on with what was stopped or killed: a run, search, fit or comparison.
+
+    A run ends with the same bits as if undisturbed.
+    """
+    from eras.cli.compare import comparison_view, show_comparison
     from eras.cli.fit import fit_view, show_fit
+    from eras.cli.live import search_view
     from eras.cli.progress import training_bar
     from eras.cli.search import show_search
     from eras.cli.train import show_result
@@ -23,15 +27,28 @@ def resume(run: Run, as_json: Json = False) -> None:
     manifest = read_manifest(run)
     if manifest.get("status") == "finished":
         say(f"The run {escape(str(run))} has ended already.")
-    if manifest.get("kind", "train") == "train":
-        with training_bar(run) as on_step:
-            model = api.resume(run, watchers=api.Watchers(on_step=on_step))
-    else:
-        with fit_view(run) as watchers:
-            model = api.resume(run, watchers=watchers)
-    if isinstance(model, api.SearchResult):
-        show_search(model, manifest["graph"]["name"], as_json)
-    elif "fit" in model.metrics:
-        show_fit(model, as_json)
-    else:
-        show_result(model, as_json)
+    match manifest.get("kind", "train"):
+        case "compare":
+            from eras.api.comparing import resume_comparison
+
+            with comparison_view(run) as (watch, on_method):
+                comparison = resume_comparison(run, watch=watch, on_method=on_method)
+            show_comparison(comparison, as_json)
+        case "search":
+            from eras.api.searching import resume_search
+
+            with search_view(run) as watch:
+                result = resume_search(run, watch=watch)
+            show_search(result, manifest["graph"]["name"], as_json)
+        case "fit":
+            from eras.api.fitting import resume_fit
+
+            with fit_view(run) as watchers:
+                model = resume_fit(run, watchers=watchers)
+            show_fit(model, as_json)
+        case _:
+            from eras.api.training import resume_training
+
+            with training_bar(run) as on_step:
+                model = resume_training(run, on_step=on_step)
+            show_result(model, as_json)

@@ -13,23 +13,18 @@ import typer
 from rich.markup import escape
 
 from eras.cli.common import (
-    Columns,
-    Data,
-    Holdout,
     Json,
-    Labels,
     Overwrite,
-    SplitSeed,
     Time,
     console,
     emit_json,
     examples,
-    read_graph,
     say,
     seconds_of,
     show_graph,
 )
 from eras.cli.settings import with_setting_options
+from eras.cli.source import Source, with_source_options
 from eras.search.config import METHODS, SearchConfig
 
 if TYPE_CHECKING:
@@ -40,8 +35,8 @@ app = typer.Typer(rich_markup_mode=None, add_completion=False)
 
 def _method_lines() -> Iterator[str]:
     """A line or two for each method, within 78 columns."""
-    for name, (_, text) in METHODS.items():
-        yield textwrap.fill(text, 76, initial_indent=f"  {name:<18} ", subsequent_indent=" " * 21)
+    for name, method in METHODS.items():
+        yield textwrap.fill(method.summary, 76, initial_indent=f"  {name:<18} ", subsequent_indent=" " * 21)
 
 
 HELP = (
@@ -54,12 +49,12 @@ EXAMPLES = examples(
     "eras search umls --method eras --groups 3 --blocks 4",
     "eras train umls --function runs/umls-search/function.json",
 )
-_FIXED = ("strategy", "estimator", "measure", "training", "seconds")
+_FIXED = ("strategy", "estimator", "measure", "evolving", "training", "seconds")
 """Settings that a method's name decides, or that have an option of their own."""
 
 
 def search(
-    data: Data,
+    source: Source,
     method: Annotated[str, typer.Option("--method", "-m", help="Which searcher; see above.")] = "evolution",
     time: Time = None,
     dim: Annotated[int | None, typer.Option("--dim", min=1, help="Dimension of trials and supernet.")] = None,
@@ -68,10 +63,6 @@ def search(
     ] = None,
     out: Annotated[Path | None, typer.Option("--out", "-o", help="The folder; runs/DATA-METHOD if not given.")] = None,
     overwrite: Overwrite = False,
-    columns: Columns = None,
-    labels: Labels = None,
-    holdout: Holdout = "0.1,0.1",
-    split_seed: SplitSeed = 0,
     as_json: Json = False,
     **settings: Any,
 ) -> None:
@@ -82,7 +73,7 @@ def search(
     given = {name: value for name, value in settings.items() if value is not None}
     given |= {"seconds": seconds_of(time)} if time else {}
     method_config(method, **given)
-    graph = read_graph(data, columns, labels, holdout, split_seed)
+    graph = source.read()
     show_graph(graph)
     folder = out or Path("runs") / f"{graph.name}-{method}"
     with search_view(folder) as watch:
@@ -97,7 +88,7 @@ def search(
             **given,
             **({"dim": dim} if dim else {}),
         )
-    show_search(result, data, as_json)
+    show_search(result, source.data, as_json)
 
 
 def show_search(result: SearchResult, data: str, as_json: bool) -> None:
@@ -113,7 +104,9 @@ def show_search(result: SearchResult, data: str, as_json: bool) -> None:
     )
     console.print(structures(result.function))
     if name := name_by_hand(result.function):
-        say(f"This is {name}, which was designed by hand: the search found nothing better.")
+        say(f"This is {name}, a function known by name: the search found nothing better.")
+    if (agreement := result.about.get("predictor_correlation")) is not None:
+        say(f"The predictor's rank correlation with measured MRR was {agreement:.2f} (Spearman, five folds).")
     folder = escape(str(result.folder))
     say(
         f"function.json, function.svg, curves.svg, search.jsonl and summary.json are in [bold]{folder}[/].\n"
@@ -123,4 +116,4 @@ def show_search(result: SearchResult, data: str, as_json: bool) -> None:
         emit_json({"folder": str(result.folder), **result.to_json()})
 
 
-app.command(help=HELP, epilog=EXAMPLES)(with_setting_options(search, SearchConfig, _FIXED))
+app.command(help=HELP, epilog=EXAMPLES)(with_setting_options(with_source_options(search), SearchConfig, _FIXED))

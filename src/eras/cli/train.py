@@ -12,21 +12,16 @@ import typer
 from rich.markup import escape
 
 from eras.cli.common import (
-    Columns,
-    Data,
-    Holdout,
     Json,
-    Labels,
-    SplitSeed,
     emit_json,
     examples,
-    read_graph,
     say,
     show_graph,
     show_metrics,
     show_notes,
 )
 from eras.cli.settings import with_setting_options
+from eras.cli.source import Source, with_source_options
 from eras.training.config import TrainConfig, read_settings
 
 if TYPE_CHECKING:
@@ -49,7 +44,7 @@ EXAMPLES = examples(
 
 
 def train(
-    data: Data,
+    source: Source,
     function: Annotated[
         str, typer.Option("--function", "-f", help="A name, a structure such as '1 2 / -2 1', or a file.")
     ] = "complex",
@@ -60,10 +55,6 @@ def train(
     config: Annotated[
         Path | None, typer.Option("--config", "-c", help="A TOML file of settings; options override it.")
     ] = None,
-    columns: Columns = None,
-    labels: Labels = None,
-    holdout: Holdout = "0.1,0.1",
-    split_seed: SplitSeed = 0,
     as_json: Json = False,
     **settings: Any,
 ) -> None:
@@ -79,7 +70,7 @@ def train(
     scoring = load_function(function)
     if out:
         refuse_taken(out, overwrite)
-    graph = read_graph(data, columns, labels, holdout, split_seed)
+    graph = source.read()
     folder = out or Path("runs") / f"{graph.name}-{_short_name(scoring)}"
     refuse_taken(folder, overwrite)
     chosen = recommend(graph.training_view(), scoring.blocks, **given)
@@ -134,4 +125,4 @@ def _short_name(function: ScoringFunction) -> str:
     return f"{function.blocks}-blocks-{hashlib.sha256(cells.encode()).hexdigest()[:6]}"
 
 
-app.command(help=HELP, epilog=EXAMPLES)(with_setting_options(train, TrainConfig))
+app.command(help=HELP, epilog=EXAMPLES)(with_setting_options(with_source_options(train), TrainConfig))

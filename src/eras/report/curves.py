@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import json
+import statistics
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -23,7 +24,7 @@ _BLUE, _ORANGE, _GREEN, _SKY, _GREY, _INK = "#0072B2", "#D55E00", "#009E73", "#5
 _STAGES = ((_BLUE, "o"), (_ORANGE, "s"), (_GREEN, "^"))
 _UNFINISHED = "unfinished generation"
 
-_STYLE: dict[Any, Any] = {
+STYLE: dict[Any, Any] = {
     "font.size": 10,
     "axes.axisbelow": True,
     "axes.edgecolor": _GREY,
@@ -60,7 +61,7 @@ def draw_search(events: list[dict[str, Any]], path: Path) -> None:
 
     rows = [panels[:1], *(panels[i : i + 2] for i in range(1, len(panels), 2))]
     heights = [_TOP] + [_ROW] * (len(rows) - 1)
-    with matplotlib.rc_context(_STYLE):
+    with matplotlib.rc_context(STYLE):
         # "constrained" would differ from run to run in the last bits of its positions.
         figure = Figure(figsize=(_WIDTH, sum(heights)), layout="tight")
         grid = figure.add_gridspec(len(rows), 2, height_ratios=heights)
@@ -112,7 +113,7 @@ def _identity(event: Event) -> tuple[Any, ...] | None:
         case "generation":
             return "generation", event["stage"], json.dumps(event["functions"])
         case "trial":
-            return "trial", event["epochs"], json.dumps(event["function"])
+            return "trial", event["epochs"], event["replica"], json.dumps(event["function"])
     return None
 
 
@@ -173,7 +174,7 @@ class _OneShot:
             label = f"best of {len(self.derived)} derived, on all of validation"
             axes.plot(self.last, max(self.derived), "D", color=_ORANGE, markersize=6, label=label)
         self._finish(axes, "Reward", "reward", f" ({_count(self.policy_steps, 'policy step')} in each)")
-        _legend(axes)
+        legend_above(axes)
 
     def entropy(self, axes: Axes) -> None:
         known = [s for s in self.steps if "entropy" in s]
@@ -251,10 +252,10 @@ class _StandAlone:
         axes.set_xlim(0, 1.01 * len(self.trials) + 0.5)
         _integers(axes.xaxis)
         axes.set(title="Every trial", xlabel="trials", ylabel="validation MRR")
-        _legend(axes)
+        legend_above(axes)
 
     def by_time(self, axes: Axes) -> None:
-        unit, name = _unit(self.ends[-1][0])
+        unit, name = unit_of_time(self.ends[-1][0])
         x = [seconds / unit for seconds, _ in self.ends]
         _line(axes, x, [self.best[n - 1] for _, n in self.ends], _INK, drawstyle="steps-post")
         axes.set_xlim(0, 1.03 * x[-1])
@@ -263,16 +264,18 @@ class _StandAlone:
 
 @dataclass(frozen=True)
 class _Race:
-    """MRR by epochs of each function that was trained longer; the best of those trained longest comes last."""
+    """Mean MRR by epochs of each function that was trained longer; the best of those trained longest comes last."""
 
     runs: list[dict[int, float]]
 
     @classmethod
     def of(cls, trials: list[Event]) -> _Race:
-        runs: dict[str, dict[int, float]] = {}
+        replicas: dict[str, dict[int, list[float]]] = {}
         for trial in sorted(trials, key=lambda trial: int(trial["epochs"])):
-            runs.setdefault(json.dumps(trial["function"]), {})[trial["epochs"]] = trial["mrr"]
-        promoted = [run for run in runs.values() if len(run) > 1]
+            by_epochs = replicas.setdefault(json.dumps(trial["function"]), {})
+            by_epochs.setdefault(trial["epochs"], []).append(trial["mrr"])
+        runs = [{epochs: statistics.mean(mrrs) for epochs, mrrs in run.items()} for run in replicas.values()]
+        promoted = [run for run in runs if len(run) > 1]
         return cls(sorted(promoted, key=lambda run: list(run.items())[-1]))
 
     def panels(self) -> list[Panel]:
@@ -288,7 +291,7 @@ class _Race:
         axes.set_xticks(rungs, [str(rung) for rung in rungs])
         axes.set_xticks([], minor=True)
         axes.set(title="Functions trained longer", xlabel="epochs of training", ylabel="validation MRR")
-        _legend(axes)
+        legend_above(axes)
 
 
 # --- parts of a panel ------------------------------------------------------------------------------------
@@ -313,7 +316,7 @@ def _integers(axis: Any) -> None:
     axis.set_major_locator(MaxNLocator(nbins=8, steps=[1, 2, 5, 10], integer=True, min_n_ticks=1))
 
 
-def _legend(axes: Axes) -> None:
+def legend_above(axes: Axes) -> None:
     """In one line above the panel, to the right of its title: no curve runs there."""
     axes.legend(loc="lower right", bbox_to_anchor=(1, 1), ncols=4, borderaxespad=0.2, columnspacing=1.4)
 
@@ -322,11 +325,11 @@ def _count(number: int, noun: str) -> str:
     return f"{number:,} {noun}{'' if number == 1 else 's'}"
 
 
-def _unit(seconds: float) -> tuple[int, str]:
+def unit_of_time(seconds: float) -> tuple[int, str]:
     """A unit of time in which a span reads well: its seconds and its symbol."""
     return (1, "s") if seconds < 180 else (60, "min") if seconds < 3 * 3600 else (3600, "h")
 
 
 def _duration(seconds: float) -> str:
-    unit, name = _unit(seconds)
+    unit, name = unit_of_time(seconds)
     return f"{seconds / unit:.3g} {name}"

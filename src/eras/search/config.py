@@ -6,6 +6,7 @@ relations share a structure. Each named method is a point in that product.
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
@@ -18,7 +19,7 @@ from eras.training.config import TrainConfig
 class SearchConfig(BaseModel):
     model_config = ConfigDict(frozen=True, extra="forbid")
 
-    strategy: Literal["lstm", "categorical", "evolution", "relaxed"] = Field(
+    strategy: Literal["lstm", "categorical", "evolution", "relaxed", "autosf", "random", "bayes"] = Field(
         "evolution", description="What proposes structures."
     )
     estimator: Literal["stand-alone", "one-shot"] = Field("stand-alone", description="What judges them.")
@@ -34,7 +35,7 @@ class SearchConfig(BaseModel):
     seed: int = Field(0, ge=0, description="Decides everything that is random.")
     training: TrainConfig = Field(TrainConfig(), description="How the supernet, or a trial, is trained.")
 
-    epochs: int = Field(30, ge=1, description="One-shot: epochs of the supernet, each followed by policy steps.")
+    epochs: int = Field(20, ge=1, description="One-shot: epochs of the supernet, each followed by policy steps.")
     functions: int = Field(8, ge=1, description="One-shot: U, the candidates that share a training or policy step.")
     sampling: Literal["strategy", "fair"] = Field(
         "strategy",
@@ -58,14 +59,18 @@ class SearchConfig(BaseModel):
     trials: int | None = Field(None, ge=1, description="Stand-alone: functions to try, at most.")
     trial_epochs: int = Field(4, ge=1, description="Epochs of a trial.")
     generation: int = Field(8, ge=1, description="Stand-alone: functions proposed at a time.")
+    added: int = Field(2, ge=1, description="AutoSF: cells that a step adds.")
+    cells: int | None = Field(None, ge=2, description="AutoSF: B, filled cells of the largest structures; 3 M.")
+    candidates: int = Field(256, ge=1, description="AutoSF: functions that the predictor chooses from in each round.")
+    evolving: bool = Field(False, description="AutoSF: candidates by mutation and crossover instead of growth.")
     finalists: int = Field(
         6, ge=0, description="Functions promoted to longer trainings of their own before the last choice; 0 for none."
     )
     promotions: int = Field(
-        1, ge=1, le=4, description="Steps from trials to the longest trainings; half of the finalists go on each time."
+        1, ge=1, le=4, description="Rounds of full trainings; half of the finalists go on each time."
     )
-    replicas: int = Field(1, ge=1, le=9, description="Trainings of each function after a promotion.")
-    most_epochs: int = Field(100, ge=1, description="Epochs of the longest training in a search.")
+    replicas: int = Field(1, ge=1, le=9, description="Full trainings of each function in a round.")
+    most_epochs: int = Field(100, ge=1, description="Epochs of a full training in a search.")
 
     @property
     def ladder(self) -> Ladder:
@@ -76,49 +81,86 @@ class SearchConfig(BaseModel):
         return _checked({**self.model_dump(), **changes})
 
 
-METHODS: dict[str, tuple[dict[str, Any], str]] = {
-    "evolution": (
-        {"strategy": "evolution", "estimator": "stand-alone"},
+@dataclass(frozen=True)
+class Method:
+    """What a searcher's name stands for: settings that make it what it is, and its usual number of groups."""
+
+    settings: dict[str, Any]
+    summary: str
+    groups: int = 3
+
+
+def _stand_alone(strategy: str, **settings: Any) -> dict[str, Any]:
+    return {"strategy": strategy, "estimator": "stand-alone", **settings}
+
+
+def _one_shot(strategy: str, **settings: Any) -> dict[str, Any]:
+    return {"strategy": strategy, "estimator": "one-shot", **settings}
+
+
+METHODS: dict[str, Method] = {
+    "evolution": Method(
+        _stand_alone("evolution"),
         "evolution on short stand-alone trainings; groups start from the best single structures",
     ),
-    "policy": (
-        {"strategy": "categorical", "estimator": "stand-alone"},
+    "policy": Method(
+        _stand_alone("categorical"),
         "a factorised categorical policy on short stand-alone trainings",
     ),
-    "evolution-oneshot": (
-        {"strategy": "evolution", "estimator": "one-shot"},
+    "autosf": Method(
+        _stand_alone("autosf"),
+        "AutoSF: structures grow cell by cell, and a predictor chooses which are trained",
+        groups=1,
+    ),
+    "autosf-evolution": Method(
+        _stand_alone("autosf", evolving=True),
+        "AutoSF's successor: its candidates come by mutation and crossover",
+        groups=1,
+    ),
+    "random": Method(
+        _stand_alone("random"),
+        "functions drawn uniformly under the constraint",
+        groups=1,
+    ),
+    "bayes": Method(
+        _stand_alone("bayes"),
+        "Bayesian optimisation: the tree-structured Parzen estimator of Optuna",
+        groups=1,
+    ),
+    "evolution-oneshot": Method(
+        _one_shot("evolution"),
         "evolution on the rewards of a supernet",
     ),
-    "policy-oneshot": (
-        {"strategy": "categorical", "estimator": "one-shot"},
+    "policy-oneshot": Method(
+        _one_shot("categorical"),
         "a factorised categorical policy on the rewards of a supernet, credited by group",
     ),
-    "eras": (
-        {"strategy": "lstm", "estimator": "one-shot", "grouping": "em"},
+    "eras": Method(
+        _one_shot("lstm", grouping="em"),
         "the paper's Algorithm 2: LSTM policy, supernet, EM grouping",
     ),
-    "eras-n1": (
-        {"strategy": "lstm", "estimator": "one-shot", "grouping": "em", "groups": 1},
+    "eras-n1": Method(
+        _one_shot("lstm", grouping="em", groups=1),
         "ERAS with a single group",
     ),
-    "eras-los": (
-        {"strategy": "lstm", "estimator": "one-shot", "grouping": "em", "measure": "loss"},
+    "eras-los": Method(
+        _one_shot("lstm", grouping="em", measure="loss"),
         "ERAS rewarded by the validation loss",
     ),
-    "eras-dif": (
-        {"strategy": "relaxed", "estimator": "one-shot", "grouping": "em", "measure": "loss"},
+    "eras-dif": Method(
+        _one_shot("relaxed", grouping="em", measure="loss"),
         "ERAS with a differentiable search: discrete forward, continuous update",
     ),
-    "eras-sig": (
-        {"strategy": "lstm", "estimator": "one-shot", "grouping": "em", "measure": "train-mrr"},
+    "eras-sig": Method(
+        _one_shot("lstm", grouping="em", measure="train-mrr"),
         "ERAS on a single level: rewarded on training triples",
     ),
-    "eras-pde": (
-        {"strategy": "lstm", "estimator": "one-shot", "grouping": "pretrained"},
+    "eras-pde": Method(
+        _one_shot("lstm", grouping="pretrained"),
         "ERAS with relations grouped once, by the embeddings of a trained SimplE",
     ),
-    "eras-smt": (
-        {"strategy": "lstm", "estimator": "one-shot", "grouping": "pattern"},
+    "eras-smt": Method(
+        _one_shot("lstm", grouping="pattern"),
         "ERAS with relations grouped once, by relation pattern",
     ),
 }
@@ -128,31 +170,32 @@ def method_config(method: str, **given: Any) -> SearchConfig:
     """The settings of a named method, with those given in their place."""
     if method not in METHODS:
         raise UnknownNameError("method", method, METHODS)
-    settings = METHODS[method][0]
-    _refuse_foreign(settings["estimator"], given)
+    settings = METHODS[method].settings
+    _refuse_foreign(settings, given)
     clash = [key for key, value in settings.items() if key in given and given[key] != value]
     if clash:
         raise SettingError(f"method {method} means {clash[0]} = {settings[clash[0]]!r}, not {given[clash[0]]!r}")
-    return _checked({**settings, **given})
+    return _checked({"groups": METHODS[method].groups, **settings, **given})
 
 
 ONLY = {
-    "one-shot": (
+    ("estimator", "one-shot"): (
         "epochs", "functions", "sampling", "anchored", "policy_steps", "policy_lr", "reward_batch", "derive", "rivals",
         "reserve",
     ),
-    "stand-alone": ("trials", "generation"),
+    ("estimator", "stand-alone"): ("trials", "generation"),
+    ("strategy", "autosf"): ("added", "cells", "candidates"),
 }  # fmt: skip
-"""Settings that mean something to one estimator alone."""
+"""Settings that mean something to some searches alone."""
 
 
-def _refuse_foreign(estimator: str, given: dict[str, Any]) -> None:
+def _refuse_foreign(settings: dict[str, Any], given: dict[str, Any]) -> None:
     """Refuse a setting that would do nothing."""
-    for other, names in ONLY.items():
+    for (kind, value), names in ONLY.items():
         unused = [name for name in names if name in given]
-        if other != estimator and unused:
-            raise SettingError(f"{unused[0]} is a setting of {other} searches, and this one is {estimator}")
-    if estimator == "stand-alone" and given.get("grouping") == "em":
+        if settings[kind] != value and unused:
+            raise SettingError(f"{unused[0]} is a setting of {value} searches, and this one is {settings[kind]}")
+    if settings["estimator"] == "stand-alone" and given.get("grouping") == "em":
         raise SettingError("grouping em needs a supernet: a stand-alone search takes pretrained, pattern or reward")
 
 

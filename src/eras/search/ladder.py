@@ -1,4 +1,4 @@
-"""How long functions are trained while they are compared: briefly at first, longer as they prove better."""
+"""How long functions are trained while they are compared: briefly at first, in full as they prove better."""
 
 from __future__ import annotations
 
@@ -8,10 +8,10 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True)
 class Ladder:
-    """Trials of `epochs` epochs; then `finalists` functions are promoted, and after each promotion half of them again.
+    """Trials of `epochs` epochs; then successive halving with full trainings, of `most_epochs` epochs.
 
-    Every promotion makes trainings longer by the same factor, the last one as long as `most_epochs`. After a promotion
-    each function is trained `replicas` times.
+    `finalists` functions are trained in full, `replicas` times each; with further promotions the better half of them
+    as many times again.
     """
 
     epochs: int
@@ -21,16 +21,13 @@ class Ladder:
     replicas: int = 1
 
     @property
-    def rungs(self) -> list[tuple[int, int]]:
-        """(functions, epochs) of each promotion."""
-        if not self.finalists or self.most_epochs <= self.epochs:
+    def rungs(self) -> list[int]:
+        """The functions of each promotion."""
+        if self.most_epochs <= self.epochs or not self.finalists:
             return []
-        factor = (self.most_epochs / self.epochs) ** (1 / self.promotions)
-        return [
-            (math.ceil(self.finalists / 2**n), round(self.epochs * factor ** (n + 1))) for n in range(self.promotions)
-        ]
+        return [math.ceil(self.finalists / 2**n) for n in range(self.promotions)]
 
     @property
     def trials(self) -> float:
         """What the promotions cost, in trials."""
-        return self.replicas * sum(places * epochs for places, epochs in self.rungs) / self.epochs
+        return self.replicas * sum(self.rungs) * self.most_epochs / self.epochs

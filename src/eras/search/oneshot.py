@@ -30,7 +30,7 @@ from eras.search.race import ENTRANTS, Race
 from eras.search.result import Found, Progress, ShouldStop, Watch
 from eras.search.space import Candidate, Space, Tokens
 from eras.search.start import hand_designed, pretrained_groups
-from eras.search.strategies import Relaxed, make_strategy
+from eras.search.strategies import Relaxed, for_supernet
 from eras.training.stepper import Stepper
 
 # What a random generator is for; part of its seed, from 1 since a seed's trailing zeros count for nothing.
@@ -43,7 +43,7 @@ class OneShotSearch:
     def __init__(self, view: TrainingView, config: SearchConfig, folder: Path, workers: int | None = None) -> None:
         self.view, self.config, self.folder, self.workers = view, config, folder, workers
         self.space = Space(config.blocks, config.groups)
-        self.strategy = make_strategy(config, self.space)
+        self.strategy = for_supernet(config, self.space)
         self.journal = Journal(folder / "search.jsonl")
         training = config.training
         start = [self.space.sample(self._rng(0, _FILL))]
@@ -74,6 +74,8 @@ class OneShotSearch:
             self.journal.write(
                 "epoch", epoch=self.epoch, loss=loss, moved=moved, reward=reward, seconds=round(self.seconds, 3)
             )
+            function = self.function_of(self.favourite)
+            self.journal.write("incumbent", elapsed=round(self.seconds, 3), function=function.to_json())
             self._save()
             watch(self._progress("search", self._share(self.epoch, self.seconds)))
             if should_stop():
@@ -206,7 +208,7 @@ class OneShotSearch:
             if should_stop():
                 raise StoppedError("stopped in the finals; all trials are saved")
 
-        race = Race(estimator, self.journal, on_trial)
+        race = Race(estimator, self.journal, on_trial, lambda: self.seconds + time.monotonic() - started)
         entrants = functions[: ENTRANTS * self.config.finalists]
         if self.config.rivals:
             entrants += [ScoringFunction([s]) for s in hand_designed(self.config.blocks).values()]

@@ -8,7 +8,7 @@ from eras.errors import SettingError
 from eras.graph import TrainingView
 from eras.graph.patterns import PATTERNS
 from eras.scoring import ScoringFunction
-from eras.search.config import METHODS, SearchConfig, method_config
+from eras.search.config import SearchConfig, method_config
 from eras.search.estimators.standalone import default_workers, epoch_seconds
 from eras.search.race import ENTRANTS
 from eras.search.space import Space
@@ -29,6 +29,9 @@ FIDELITY = 6
 """A trial trains for one part in so many of the epochs of a full training."""
 
 MOST_TRIAL_EPOCHS = 16
+USUAL_END = 0.6
+"""The share of its epochs after which a full training usually ends; in the finals all train for so long."""
+
 WORTHWHILE = 60
 """Trials that a search should be able to afford."""
 
@@ -37,7 +40,7 @@ FINALS_SHARE = 0.4
 """How much of the time the finals may take, if they are to be more than the shortest ones."""
 
 REPLICAS = 3
-"""Trainings of each function after a promotion, where the time allows: luck counts for less."""
+"""Full trainings of each function in a round of the finals, where the time allows: luck counts for less."""
 
 START_SECONDS = 8.0
 """What starting workers takes."""
@@ -57,7 +60,7 @@ def plan_search(
     A time that is too short to be of use is refused, with what would be enough.
     """
     draft = method_config(method, **given)
-    if "groups" not in given and "groups" not in METHODS[method][0]:
+    if "groups" not in given and draft.groups > 1:
         patterns = draft.grouping == "pattern"
         draft = draft.updated(groups=min(len(PATTERNS) if patterns else draft.groups, len(view.relations)))
     Space(draft.blocks, draft.groups)
@@ -72,7 +75,11 @@ def plan_search(
     epoch = epoch_seconds(view, ScoringFunction([structure]), training)
     workers = workers or default_workers()
     trial_epochs = max(2, min(MOST_TRIAL_EPOCHS, full.epochs // FIDELITY))
-    chosen = {"training": training.model_dump(), "trial_epochs": trial_epochs, "most_epochs": full.epochs}
+    chosen = {
+        "training": training.model_dump(),
+        "trial_epochs": trial_epochs,
+        "most_epochs": max(trial_epochs, round(USUAL_END * full.epochs)),
+    }
     draft = draft.updated(**{**chosen, **given})
     choose = _for_trials if draft.estimator == "stand-alone" else _for_supernet
     settled = {**choose(draft, epoch, workers), **given}
@@ -119,6 +126,7 @@ def _plans(draft: SearchConfig) -> list[SearchConfig]:
     """Finals from large to small."""
     some, few = min(4, draft.finalists), min(2, draft.finalists)
     return [
+        draft.updated(replicas=REPLICAS, promotions=2),
         draft.updated(replicas=REPLICAS),
         draft,
         draft.updated(finalists=some, most_epochs=min(draft.most_epochs, 3 * draft.trial_epochs)),
@@ -147,7 +155,7 @@ def _seconds(plan: SearchConfig, trials: int, epoch: float, workers: int) -> flo
 
 
 def _finals(plan: SearchConfig) -> dict[str, int]:
-    return {key: getattr(plan, key) for key in ("trial_epochs", "finalists", "replicas", "most_epochs")}
+    return {key: getattr(plan, key) for key in ("trial_epochs", "finalists", "promotions", "replicas", "most_epochs")}
 
 
 def _limit(draft: SearchConfig, needed: float) -> float:

@@ -7,6 +7,7 @@ there and goes on where it was.
 from __future__ import annotations
 
 import math
+import time
 from collections.abc import Callable, Sequence
 
 import numpy as np
@@ -24,13 +25,17 @@ ENTRANTS = 2
 class Race:
     """`known` holds every trial so far, by function (up to equivalence), epochs and replica.
 
-    `share` says how much of a race is run.
+    `share` says how much of a race is run; `clock` gives the time that the journal says.
     """
 
     def __init__(
-        self, estimator: StandAlone, journal: Journal, on_trial: Callable[[ScoringFunction], None] = lambda f: None
+        self,
+        estimator: StandAlone,
+        journal: Journal,
+        on_trial: Callable[[ScoringFunction], None] = lambda f: None,
+        clock: Callable[[], float] = time.monotonic,
     ) -> None:
-        self.estimator, self.journal, self.on_trial = estimator, journal, on_trial
+        self.estimator, self.journal, self.on_trial, self.clock = estimator, journal, on_trial, clock
         self.share, self._spent, self._due = 0.0, 0.0, math.inf
         self.known: dict[tuple[ScoringFunction, int, int], Trial] = {}
         for event in journal.events("trial"):
@@ -55,6 +60,7 @@ class Race:
                 mrr=trial.mrr,
                 by_relation=trial.by_relation.tolist(),
                 seconds=trial.seconds,
+                elapsed=round(self.clock(), 3),
             )
             self._spent += epochs
             self.share = min(1.0, self._spent / self._due)
@@ -62,16 +68,17 @@ class Race:
         return [self.known[function, epochs, replica] for function, replica in wanted]
 
     def run(self, functions: Sequence[ScoringFunction], ladder: Ladder) -> Found:
-        """Successive halving: all are trained briefly, the best of them longer, half of those longer still.
+        """Successive halving: all are trained briefly, the best of them in full, half of those again, and so on.
 
-        Every rung has replicas of its own, so that nothing climbs far by luck with one.
+        A rung has replicas of its own, so that nothing climbs far by luck with one; all full trainings of a function
+        count.
         """
         new = [f for f in dict.fromkeys(functions) if (f, ladder.epochs, 0) not in self.known]
         self._spent, self._due = 0.0, max(1.0, ladder.epochs * (len(new) + ladder.trials))
         ranked = self._ranked(functions, ladder.epochs, [0])
-        for rung, (places, epochs) in enumerate(ladder.rungs):
-            replicas = range(1 + rung * ladder.replicas, 1 + (rung + 1) * ladder.replicas)
-            promoted = self._ranked([f for f, _ in ranked[:places]], epochs, replicas)
+        for rung, places in enumerate(ladder.rungs, start=1):
+            replicas = range(1, 1 + rung * ladder.replicas)
+            promoted = self._ranked([f for f, _ in ranked[:places]], ladder.most_epochs, replicas)
             ranked = promoted + ranked[places:]
         (best, reward), *others = ranked
         return Found(best, reward, tuple(f for f, _ in others))

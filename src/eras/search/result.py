@@ -3,18 +3,22 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from eras.scoring import ScoringFunction
 
 
 @dataclass(frozen=True)
 class Found:
-    """The function of a search, the reward that chose it, and the others that came close, best first."""
+    """The function of a search, the reward that chose it, and the others that came close, best first.
+
+    `about` holds what the strategy had to say at the end.
+    """
 
     function: ScoringFunction
     reward: float
     runners_up: tuple[ScoringFunction, ...] = ()
+    about: dict[str, float] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)

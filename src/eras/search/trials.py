@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -25,7 +26,7 @@ from eras.search.race import Race
 from eras.search.result import Found, Progress, ShouldStop, Watch
 from eras.search.space import Candidate, Space
 from eras.search.start import hand_designed, pretrained_groups
-from eras.search.strategies import Relaxed, make_strategy
+from eras.search.strategies import for_trials
 
 _PURPOSE = 12  # part of the seed, so that no other generator draws the same numbers
 
@@ -47,16 +48,17 @@ class TrialSearch:
     """A search in `folder`, whose `search.jsonl` is all that it needs to go on after a kill."""
 
     def __init__(self, view: TrainingView, config: SearchConfig, folder: Path, workers: int | None = None) -> None:
-        self.view, self.config = view, config
+        self.view, self.config, self.folder = view, config, folder
         self.names = view.relations.names.to_list()
         self.counts = 2 * np.bincount(view.valid[:, 1], minlength=len(self.names))
         self.journal = Journal(folder / "search.jsonl")
         self.estimator = StandAlone(view, config.training, workers)
-        self.race = Race(self.estimator, self.journal, self._on_trial)
+        self.race = Race(self.estimator, self.journal, self._on_trial, lambda: self.seconds)
         self.recorded = self.journal.events("generation")
         self.generation = 0
         self.before, self.started = 0.0, time.monotonic()
         self.functions: dict[ScoringFunction, float] = {}
+        self.about: dict[str, float] = {}
         self.stage = "single structures"
         self.watch: Watch = lambda progress: None
         self.should_stop: ShouldStop = lambda: False
@@ -81,21 +83,23 @@ class TrialSearch:
             self._evolve(Space(M, len(starts[0])), starts, groups, 1.0)
         self.stage = "finals"
         best_first = sorted(self.functions, key=lambda f: -self.functions[f])
-        return self.race.run(best_first, self.config.ladder)
+        return replace(self.race.run(best_first, self.config.ladder), about=self.about)
 
     # --- proposing and trying --------------------------------------------------------------------------
 
     def _evolve(self, space: Space, starts: tuple[Candidate, ...], groups: Groups | None, until: float) -> None:
         """Generations of candidates under one grouping, until that share of the budget is used up."""
-        strategy = make_strategy(self.config, space, starts)
-        assert not isinstance(strategy, Relaxed), "a stand-alone trial has no gradient with respect to its structure"
+        strategy = for_trials(self.config, space, starts, self.folder)
         idle, size = 0, max(self.config.generation, len(starts))
         while self._goes_on(until) and idle < IDLE:
             tokens = strategy.sample(min(size, self._room()))
+            if not len(tokens):
+                break
             candidates = [space.decode(row) for row in tokens]
             tried = len(self.functions)
             rewards = self._try([None if c is None else self._function(c, groups) for c in candidates])
             facts = strategy.learn(tokens, np.tile(rewards[:, None] / space.groups, (1, space.groups)))
+            self.about |= facts
             idle = 0 if len(self.functions) > tried else idle + 1
             fields = {
                 "rewards": rewards.tolist(),

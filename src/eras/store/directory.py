@@ -78,7 +78,7 @@ def start(folder: Path, graph: Graph, function: ScoringFunction, config: TrainCo
 def write_manifest(
     folder: Path, kind: str, graph: Graph, config: TrainConfig, command: str | None, **facts: Any
 ) -> None:
-    """Say what is being made here (`kind`: train, search or fit), from what, by what; status running."""
+    """Say what is being made here (`kind`: train, search, fit or compare), from what, by what; status running."""
     write_json(
         folder / "manifest.json",
         {
@@ -194,6 +194,8 @@ def read_model(folder: Path) -> tuple[BlockBilinear, Graph, TrainConfig]:
     """The trained model of a finished run, on the CPU."""
     manifest = read_manifest(folder)
     weights = folder / "weights.safetensors"
+    if manifest.get("kind") == "compare":
+        raise OutputError(f"{folder} holds a comparison of searches, not a model")
     if manifest.get("kind") == "search":
         raise OutputError(f"{folder} holds a search: train what it found, eras train DATA -f {folder}/function.json")
     if manifest.get("status") != "finished":

@@ -8,7 +8,9 @@ import numpy as np
 import pytest
 
 from eras.search.space import Space
-from eras.search.strategies import Categorical, Evolution, Strategy
+from eras.search.strategies import Resumable
+from eras.search.strategies.categorical import Categorical
+from eras.search.strategies.evolution import Evolution
 from eras.search.strategies.relaxed import Relaxed
 
 SPACE = Space(2, 2)
@@ -22,7 +24,7 @@ def earned(tokens: np.ndarray) -> np.ndarray:
 
 @pytest.mark.parametrize("make", [Categorical, Evolution])
 def test_a_strategy_moves_towards_what_is_rewarded_and_goes_on_after_a_break(
-    make: Callable[[Space, int], Strategy],
+    make: Callable[[Space, int], Resumable],
 ) -> None:
     strategy = make(SPACE, 0)
     first = earned(strategy.sample(200)).sum(1).mean()

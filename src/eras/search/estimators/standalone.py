@@ -129,8 +129,7 @@ def _in_worker(task: Task, config: TrainConfig, function: ScoringFunction, epoch
 def train_briefly(task: Task, config: TrainConfig, function: ScoringFunction, epochs: int) -> Trial:
     """Train for `epochs` epochs on one thread; the result is the mean over the better half of the validations.
 
-    Full training keeps the best of them, but the maximum of few noisy figures tells less than their mean. Like full
-    training it ends early when `config.patience` validations brought nothing better.
+    Full training keeps the best of them, but the maximum of few noisy figures tells less than their mean.
     """
     started = time.monotonic()
     torch.set_num_threads(1)
@@ -147,8 +146,6 @@ def train_briefly(task: Task, config: TrainConfig, function: ScoringFunction, ep
             break
         reciprocal_rank: Floats = 2.0 / (table["low"] + table["high"]).to_numpy()
         found.append(np.bincount(table["relation"].to_numpy(), reciprocal_rank, sizes[1]).astype(np.float64))
-        if int(np.argmax([parts.sum() for parts in found])) < len(found) - config.patience:
-            break
     better = sorted(found, key=np.sum, reverse=True)[: max(1, len(found) // 2)]
     parts = np.mean(better, axis=0)
     return Trial(float(parts.sum() / (2 * len(task.valid))), parts, time.monotonic() - started)
