@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib.util
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -22,9 +23,6 @@ from eras.search.plan import plan_search
 from eras.search.race import Race
 from eras.search.result import Watch
 from eras.store.directory import claim, finish, going_on, read_manifest, working_in, write_manifest
-
-USUAL = ("evolution", "autosf", "random", "bayes", "eras", "eras-n1")
-"""The methods that are compared if none are named."""
 
 POINTS = 12
 """Functions of a one-shot search, of those it held for the best in turn, that are trained to be drawn."""
@@ -54,7 +52,7 @@ OnMethod = Callable[[str, int, int], None]
 
 def compare(
     graph: Graph | str | Path,
-    methods: Sequence[str] = USUAL,
+    methods: Sequence[str] | None = None,
     *,
     seconds: float,
     out: str | Path,
@@ -75,12 +73,14 @@ def compare(
 
     Args:
         graph: a `Graph`, or anything `load_graph` takes.
-        methods: names from `eras.search.config.METHODS`.
+        methods: names from `eras.search.config.METHODS`; evolution, AutoSF, random search, Bayes (where Optuna is
+            installed), ERAS with groups and without if none are given.
         out: the folder for the searches, the figure and the table.
         groups: N for all methods; each method's own usual number if not given.
     """
     graph = graph if isinstance(graph, Graph) else load_graph(graph)
     folder = Path(out)
+    methods = usual_methods() if methods is None else methods
     given = {
         "methods": list(methods),
         "seconds": seconds,
@@ -96,6 +96,12 @@ def compare(
         write_manifest(folder, "compare", graph, next(iter(configs.values())).training, command, **facts)
         write_graph(graph, folder)
     return resume_comparison(folder, watch=watch, on_method=on_method)
+
+
+def usual_methods() -> list[str]:
+    """The methods that are compared if none are named."""
+    bayes = ["bayes"] if importlib.util.find_spec("optuna") else []
+    return ["evolution", "autosf", "random", *bayes, "eras", "eras-n1"]
 
 
 def resume_comparison(

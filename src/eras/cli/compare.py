@@ -31,7 +31,6 @@ if TYPE_CHECKING:
 
 app = typer.Typer(rich_markup_mode=None, add_completion=False)
 
-USUAL = "evolution,autosf,random,bayes,eras,eras-n1"
 HELP = (
     "Search a graph with several methods, one after the other, each for the same time and with the same training; draw "
     "what each held for the best as time went by.\n\n"
@@ -45,7 +44,15 @@ EXAMPLES = examples(
 
 def compare(
     source: Source,
-    methods: Annotated[str, typer.Option("--methods", "-m", help="Names with commas between them.")] = USUAL,
+    methods: Annotated[
+        str | None,
+        typer.Option(
+            "--methods",
+            "-m",
+            help="Names with commas between them; evolution, autosf, random, bayes (with Optuna), eras, eras-n1 if not "
+            "given.",
+        ),
+    ] = None,
     time: Annotated[str, typer.Option("--time", "-t", metavar="TIME", help="For each method: 90s, 20m.")] = "5m",
     out: Annotated[Path | None, typer.Option("--out", "-o", help="The folder; runs/DATA-compare if not given.")] = None,
     overwrite: Overwrite = False,
@@ -70,7 +77,7 @@ def compare(
     with comparison_view(folder) as (watch, on_method):
         comparison = api.compare(
             graph,
-            [name.strip() for name in methods.split(",") if name.strip()],
+            None if methods is None else [name.strip() for name in methods.split(",") if name.strip()],
             seconds=seconds,
             out=folder,
             overwrite=overwrite,

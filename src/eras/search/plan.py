@@ -13,6 +13,7 @@ from eras.search.estimators.standalone import default_workers, epoch_seconds
 from eras.search.race import ENTRANTS
 from eras.search.space import Space
 from eras.search.start import hand_designed
+from eras.search.strategies.bayes import load_optuna
 from eras.training import recommend
 
 DIM = 64
@@ -60,6 +61,8 @@ def plan_search(
     A time that is too short to be of use is refused, with what would be enough.
     """
     draft = method_config(method, **given)
+    if draft.strategy == "bayes":
+        load_optuna()
     if "groups" not in given and draft.groups > 1:
         patterns = draft.grouping == "pattern"
         draft = draft.updated(groups=min(len(PATTERNS) if patterns else draft.groups, len(view.relations)))
@@ -73,7 +76,7 @@ def plan_search(
     training = recommend(view, draft.blocks, dim=size, seed=draft.seed, device=device, **cheaper(view))
     structure = next(iter(hand_designed(draft.blocks).values()))
     epoch = epoch_seconds(view, ScoringFunction([structure]), training)
-    workers = workers or default_workers()
+    workers = workers or default_workers(view, training)
     trial_epochs = max(2, min(MOST_TRIAL_EPOCHS, full.epochs // FIDELITY))
     chosen = {
         "training": training.model_dump(),

@@ -6,6 +6,7 @@ any number of workers.
 
 from __future__ import annotations
 
+import os
 import signal
 import time
 import warnings
@@ -30,6 +31,10 @@ Floats = npt.NDArray[np.float64]
 
 VALIDATIONS = 6
 """How often a trial is validated at least, if it has so many epochs."""
+
+MEMORY_SHARE = 0.7
+PROCESS_BYTES, FACT_BYTES, TABLES = 400 * 2**20, 300, 4
+"""What a trial takes at most: a process with torch, a triple in all its arrays, tables with what an optimiser keeps."""
 
 FEW_VALID = 2000
 """Validation triples below which replicas of a trial are validated on different ones."""
@@ -80,7 +85,7 @@ class StandAlone:
 
     def __init__(self, view: TrainingView, config: TrainConfig, workers: int | None = None) -> None:
         self.task, self.config = Task.of(view), config
-        self.workers = (workers or default_workers()) if config.device == "cpu" else 1
+        self.workers = (workers or default_workers(view, config)) if config.device == "cpu" else 1
 
     def measure(
         self, functions: Sequence[ScoringFunction], epochs: int, replicas: Sequence[int] | None = None
@@ -113,11 +118,15 @@ class StandAlone:
             torch.set_num_threads(threads)
 
 
-def default_workers() -> int:
-    """The cores that this process may use."""
+def default_workers(view: TrainingView, config: TrainConfig) -> int:
+    """As many as there are cores for this process, and as their memory has room for."""
     from joblib import cpu_count
 
-    return int(cpu_count())
+    tables = 4 * config.dim * (len(view.entities) + 2 * len(view.relations))
+    facts = (len(view.train) + len(view.valid)) * FACT_BYTES
+    each = PROCESS_BYTES + TABLES * tables + facts + config.memory_mb * 2**20
+    memory = os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
+    return max(1, min(int(cpu_count()), int(MEMORY_SHARE * memory / each)))
 
 
 def _in_worker(task: Task, config: TrainConfig, function: ScoringFunction, epochs: int) -> Trial:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import importlib
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -11,20 +13,25 @@ from eras.errors import UsageError
 from eras.search.space import Candidate, Space, Tokens
 
 
+def load_optuna() -> Any:
+    """The optional package, or how to get it."""
+    try:
+        return importlib.import_module("optuna")
+    except ImportError:
+        raise UsageError("method bayes needs Optuna; install it with pip install 'eras-kge[bayes]'") from None
+
+
 class Bayes:
     """Asks an Optuna study for candidates and tells it their rewards; the study is kept in the file at `path`."""
 
     def __init__(self, space: Space, seed: int, path: Path, start: tuple[Candidate, ...] = ()) -> None:
-        try:
-            import optuna
-        except ImportError:
-            raise UsageError("method bayes needs Optuna; install it with pip install 'eras-kge[bayes]'") from None
+        optuna = load_optuna()
         from optuna.storages import JournalStorage
         from optuna.storages.journal import JournalFileBackend
 
         optuna.logging.set_verbosity(optuna.logging.WARNING)
         self.space = space
-        self.distributions: dict[str, optuna.distributions.BaseDistribution] = {
+        self.distributions = {
             f"cell {v}": optuna.distributions.CategoricalDistribution(range(space.operations))
             for v in range(space.decisions)
         }
@@ -35,7 +42,7 @@ class Bayes:
         self.study = optuna.create_study(study_name=name, storage=storage, sampler=sampler, direction="maximize")
         for candidate in start:
             self.study.enqueue_trial(dict(zip(self.distributions, space.encode(candidate).tolist(), strict=True)))
-        self.asked: list[optuna.Trial] = []
+        self.asked: list[Any] = []
 
     def sample(self, count: int) -> Tokens:
         self.asked = [self.study.ask(self.distributions) for _ in range(count)]
