@@ -83,6 +83,16 @@ def test_finals_are_decided_by_all_replicas_and_nobody_wins_by_the_first_trial(t
     assert found.reward == np.mean([race.known[found.function, 9, replica].mrr for replica in (1, 2, 3, 4)])
 
 
+@pytest.mark.parametrize("rivals", [True, False])
+def test_functions_known_by_name_run_in_the_finals(rivals: bool, tmp_path: Path) -> None:
+    search = TrialSearch(VIEW, config_of("random", groups=1, trials=4, rivals=rivals), tmp_path, workers=1)
+    found = search.run()
+    tried = {function for function, _, _ in search.race.known}
+    known = {ScoringFunction([s]) for s in hand_designed(4).values()}
+    assert (known <= tried) == rivals
+    assert found.function in tried
+
+
 def test_a_search_with_a_time_limit_takes_up_its_clock_where_it_was(tmp_path: Path) -> None:
     config = config_of(trials=None, seconds=6.0)
     first = TrialSearch(VIEW, config, tmp_path, workers=1)

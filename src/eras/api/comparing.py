@@ -68,8 +68,8 @@ def compare(
 ) -> Comparison:
     """Search with several methods, one after the other, each for `seconds`.
 
-    All trials and supernets are trained with the same settings. One-shot methods race without the hand-designed
-    functions, so that what they find is theirs. A comparison that was stopped goes on in its folder.
+    All trials and supernets are trained with the same settings. Finals are held without the functions known by name, so
+    that what a method finds is its own. A comparison that was stopped goes on in its folder.
 
     Args:
         graph: a `Graph`, or anything `load_graph` takes.
@@ -122,7 +122,7 @@ def _plan(graph: Graph, methods: Sequence[str], given: dict[str, Any], workers: 
     if not methods or len(set(methods)) < len(methods):
         raise SettingError("name at least one method to compare, and none of them twice")
     view = graph.training_view()
-    same = {"seconds": given["seconds"], "blocks": given["blocks"], "seed": given["seed"]}
+    same = {"seconds": given["seconds"], "blocks": given["blocks"], "seed": given["seed"], "rivals": False}
     sizes: dict[str, Any] = {} if given["groups"] is None else {"groups": given["groups"]}
     for method in methods:
         method_config(method)
@@ -132,9 +132,8 @@ def _plan(graph: Graph, methods: Sequence[str], given: dict[str, Any], workers: 
     }
     configs = {}
     for method in methods:
-        pure: dict[str, Any] = {"rivals": False} if METHODS[method].settings["estimator"] == "one-shot" else {}
         fixed: dict[str, Any] = {} if "groups" in METHODS[method].settings else sizes
-        config = plan_search(view, method, dim=given["dim"], workers=workers, **same, **fixed, **trained, **pure)
+        config = plan_search(view, method, dim=given["dim"], workers=workers, **same, **fixed, **trained)
         configs[method] = config.updated(training=planned.training.model_dump())
     return configs
 

@@ -49,11 +49,6 @@ class SearchConfig(BaseModel):
     entropy_bonus: float = Field(0.0, ge=0, description="Weight of the policy's entropy in its objective.")
     derive: int = Field(30, ge=1, description="One-shot: K, candidates sampled at the end and ranked on validation.")
 
-    rivals: bool = Field(
-        True,
-        description="One-shot: the hand-designed functions run in the finals too, so that a search does not return "
-        "what they beat.",
-    )
     reserve: float = Field(0.0, ge=0, description="One-shot: seconds of the time that are kept for the finals.")
 
     trials: int | None = Field(None, ge=1, description="Stand-alone: functions to try, at most.")
@@ -65,6 +60,11 @@ class SearchConfig(BaseModel):
     evolving: bool = Field(False, description="AutoSF: candidates by mutation and crossover instead of growth.")
     finalists: int = Field(
         6, ge=0, description="Functions promoted to longer trainings of their own before the last choice; 0 for none."
+    )
+    rivals: bool = Field(
+        True,
+        description="The functions known by name run in the finals too, so that a search does not return what they "
+        "beat.",
     )
     promotions: int = Field(
         1, ge=1, le=4, description="Rounds of full trainings; half of the finalists go on each time."
@@ -180,8 +180,7 @@ def method_config(method: str, **given: Any) -> SearchConfig:
 
 ONLY = {
     ("estimator", "one-shot"): (
-        "epochs", "functions", "sampling", "anchored", "policy_steps", "policy_lr", "reward_batch", "derive", "rivals",
-        "reserve",
+        "epochs", "functions", "sampling", "anchored", "policy_steps", "policy_lr", "reward_batch", "derive", "reserve",
     ),
     ("estimator", "stand-alone"): ("trials", "generation"),
     ("strategy", "autosf"): ("added", "cells", "candidates"),

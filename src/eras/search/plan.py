@@ -103,7 +103,8 @@ def _for_trials(draft: SearchConfig, epoch: float, workers: int) -> dict[str, An
     limit = _limit(draft, least)
     trial = WORTHWHILE * epoch / workers
     epochs = max(2, min(draft.trial_epochs, int((1 - FINALS_SHARE) * limit / trial)))
-    plan = _affordable(draft.updated(trial_epochs=epochs), 0, epoch, workers, limit)
+    rivals = draft.rivals * len(hand_designed(draft.blocks))
+    plan = _affordable(draft.updated(trial_epochs=epochs), rivals, epoch, workers, limit)
     chosen: dict[str, Any] = _finals(plan)
     if draft.seconds is None and draft.trials is None:
         usual = _seconds(plan, 2 * WORTHWHILE, epoch, workers)
@@ -148,8 +149,8 @@ def _finals_seconds(plan: SearchConfig, rivals: int, epoch: float, workers: int)
     """What finals will take; a one-shot search has to try their entrants first."""
     if not plan.finalists:
         return 0.0
-    entrants = ENTRANTS * plan.finalists + rivals if plan.estimator == "one-shot" else 0
-    return _seconds(plan, entrants, epoch, workers)
+    entrants = ENTRANTS * plan.finalists if plan.estimator == "one-shot" else 0
+    return _seconds(plan, entrants + rivals, epoch, workers)
 
 
 def _seconds(plan: SearchConfig, trials: int, epoch: float, workers: int) -> float:

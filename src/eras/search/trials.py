@@ -8,7 +8,7 @@ stay in the race to the end, the result is relation-aware only where that pays.
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -82,8 +82,16 @@ class TrialSearch:
             groups, starts = self._specialise()
             self._evolve(Space(M, len(starts[0])), starts, groups, 1.0)
         self.stage = "finals"
+        self._try(self._rivals())
         best_first = sorted(self.functions, key=lambda f: -self.functions[f])
         return replace(self.race.run(best_first, self.config.ladder), about=self.about)
+
+    def _rivals(self) -> list[ScoringFunction]:
+        """Functions known by name that must run in the finals and were not tried yet."""
+        if not (self.config.rivals and self.config.finalists):
+            return []
+        known = [ScoringFunction([structure]) for structure in hand_designed(self.config.blocks).values()]
+        return [function for function in known if function not in self.functions]
 
     # --- proposing and trying --------------------------------------------------------------------------
 
@@ -123,7 +131,7 @@ class TrialSearch:
             self.journal.write("generation", stage=self.stage, elapsed=round(self.seconds, 3), **fields)
         self.generation += 1
 
-    def _try(self, functions: list[ScoringFunction | None]) -> np.ndarray:
+    def _try(self, functions: Sequence[ScoringFunction | None]) -> np.ndarray:
         """The reward of each function; nothing for what breaks the constraint (None)."""
         allowed = [f for f in functions if f is not None]
         trials = iter(self.race.measure(allowed, self.config.trial_epochs))
@@ -202,7 +210,7 @@ class TrialSearch:
         mean = np.mean(
             [t.seconds for (_, e, _), t in self.race.known.items() if e == self.config.trial_epochs] or [0.0]
         )
-        finals = float(mean) * self.config.ladder.trials / self.estimator.workers
+        finals = float(mean) * (self.config.ladder.trials + len(self._rivals())) / self.estimator.workers
         tried = 0.0 if self.config.trials is None else len(self.functions) / self.config.trials
         return max(tried, self.seconds / max(self.config.seconds - finals, 0.3 * self.config.seconds))
 
