@@ -53,8 +53,9 @@ def test_every_searcher_beats_the_median_of_random_structures() -> None:
     found = {}
     for method, about in METHODS.items():
         alone = about.settings["estimator"] == "stand-alone"
-        budget = {"trials": 30} if alone else {"epochs": 10, "rivals": False}
-        found[method] = eras.search_function(graph, method, dim=64, trial_epochs=16, **budget).function
+        budget = {"trials": 30} if alone else {"epochs": 10}
+        finals = {"finalists": 2, "replicas": 1, "promotions": 1, "rivals": False, "trial_epochs": 16}
+        found[method] = eras.search_function(graph, method, dim=64, **budget, **finals).function
     mrrs = dict(zip(found, judge.measure(list(found.values()), training.epochs), strict=True))
     print(f"median of random structures {by_chance}; { ({method: trial.mrr for method, trial in mrrs.items()}) }")
     assert all(trial.mrr > by_chance for trial in mrrs.values())
