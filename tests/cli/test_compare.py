@@ -6,18 +6,8 @@ import json
 import time
 from pathlib import Path
 
-import pytest
-
 from command import eras, start
 from eras.files import Journal
-from eras.graph.planted import Plan, plant, write_planted
-
-
-@pytest.fixture(scope="module")
-def graph(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    folder = tmp_path_factory.mktemp("graph") / "planted"
-    write_planted(plant(Plan(entities=60, triples_per_relation=60), 0), folder)
-    return folder
 
 
 def test_a_comparison_killed_in_its_second_search_goes_on_there(graph: Path, tmp_path: Path) -> None:

@@ -13,16 +13,8 @@ import pytest
 
 from command import eras, start
 from eras.files import Journal
-from eras.graph.planted import Plan, plant, write_planted
 
 SMALL = ("--dim", "16", "--trial-epochs", "1", "--trials", "14", "--finalists", "2", "--workers", "1")
-
-
-@pytest.fixture(scope="module")
-def graph(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    folder = tmp_path_factory.mktemp("graph") / "planted"
-    write_planted(plant(Plan(entities=60, triples_per_relation=60), 0), folder)
-    return folder
 
 
 def test_a_search_writes_a_function_that_trains_and_a_second_call_just_reads_it(graph: Path, tmp_path: Path) -> None:

@@ -91,23 +91,8 @@ def search_function(
     if manifest is None:
         config = plan_search(graph.training_view(), method, workers=workers, **settings)
         claim(folder, overwrite)
-        begin_search(folder, graph, method, config, given, workers, command)
+        return search_within(folder, graph, method, config, given, workers, command, watch)
     return resume_search(folder, watch=watch)
-
-
-def begin_search(
-    folder: Path,
-    graph: Graph,
-    method: str,
-    config: SearchConfig,
-    given: dict[str, Any],
-    workers: int | None,
-    command: str | None,
-) -> None:
-    """Write all that a search needs to be resumed; the graph last, which says that it is all there."""
-    facts = {"method": method, "given": given, "search": config.model_dump(), "workers": workers}
-    write_manifest(folder, "search", graph, config.training, command, **facts)
-    write_graph(graph, folder)
 
 
 def search_within(
@@ -120,11 +105,16 @@ def search_within(
     command: str | None,
     watch: Watch,
 ) -> SearchResult:
-    """A search that is part of other work: begun in `folder`, or gone on with, or read if it has ended."""
+    """A search in a folder of its own: begun there, or gone on with, or read if it has ended.
+
+    The graph is written last of all that a search needs to be resumed, and so says that it is all there.
+    """
     if not (folder / "graph.json").exists():
         shutil.rmtree(folder, ignore_errors=True)
         folder.mkdir(parents=True)
-        begin_search(folder, graph, method, config, given, workers, command)
+        facts = {"method": method, "given": given, "search": config.model_dump(), "workers": workers}
+        write_manifest(folder, "search", graph, config.training, command, **facts)
+        write_graph(graph, folder)
     return resume_search(folder, watch=watch)
 
 

@@ -58,13 +58,10 @@ class SearchConfig(BaseModel):
     cells: int | None = Field(None, ge=2, description="AutoSF: B, filled cells of the largest structures; 3 M.")
     candidates: int = Field(256, ge=1, description="AutoSF: functions that the predictor chooses from in each round.")
     evolving: bool = Field(False, description="AutoSF: candidates by mutation and crossover instead of growth.")
-    finalists: int = Field(
-        6, ge=0, description="Functions promoted to longer trainings of their own before the last choice; 0 for none."
-    )
+    finalists: int = Field(6, ge=0, description="Functions trained in full before the last choice; 0 for none.")
     rivals: bool = Field(
         True,
-        description="The functions known by name run in the finals too, so that a search does not return what they "
-        "beat.",
+        description="The functions known by name have a trial too and compete for places in the finals.",
     )
     promotions: int = Field(
         1, ge=1, le=4, description="Rounds of full trainings; half of the finalists go on each time."

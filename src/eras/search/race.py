@@ -1,4 +1,4 @@
-"""Trials that are never run twice, and the race between functions: the better ones are trained longer and longer.
+"""Trials that are never run twice, and the race between functions: the better ones are trained in full.
 
 Every trial is a line of the journal. A search that was killed proposes the same functions again, finds their trials
 there and goes on where it was.

@@ -36,7 +36,7 @@ def test_the_published_functions_can_be_reached(name: str) -> None:
     for after in steps:
         added = np.flatnonzero(before.ravel() != after.ravel())
         strategy = AutoSF(SPACE, 0)
-        strategy.rng = _Scripted(added, SPACE.encode((Structure(after.tolist()),))[added])  # type: ignore[assignment]
+        strategy.rng = _Scripted(added, SPACE.encode((Structure(after.tolist()),))[added])  # type: ignore[assignment]  # a stand-in
         grown = strategy._grown(SPACE.encode((Structure(before.tolist()),)))
         assert SPACE.decode(grown) == (Structure(after.tolist()),)
         before = after
