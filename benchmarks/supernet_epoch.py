@@ -22,7 +22,7 @@ from eras.scoring import named
 from eras.search.config import method_config
 from eras.search.oneshot import OneShotSearch
 from eras.training import TrainConfig
-from eras.training.stepper import Stepper
+from eras.training.stepper import BlockStepper
 
 CONFIG = TrainConfig(dim=128, batch_size=256, regulariser="n3", reg_weight=0.1, optimiser="adagrad", lr=0.3)
 STRETCH = 10
@@ -70,11 +70,11 @@ class Candidates:
         return self.search.stepper.step(epoch, step)
 
 
-def _plain(view: TrainingView, config: TrainConfig) -> Stepper:
+def _plain(view: TrainingView, config: TrainConfig) -> BlockStepper:
     names, n_entities = view.relations.names.to_list(), len(view.entities)
     model = BlockBilinear(named("complex"), names, n_entities, config.dim, reciprocal=config.reciprocal)
     model.initialise(config.seed, config.init, config.init_scale)
-    return Stepper(model, Queries.of(view.train, n_entities, len(names)), config)
+    return BlockStepper(model, Queries.of(view.train, n_entities, len(names)), config)
 
 
 def _seconds(take_step: Callable[[int, int], object], stretch: int) -> float:

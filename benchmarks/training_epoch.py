@@ -15,7 +15,7 @@ from eras.graph.queries import Queries
 from eras.models import BlockBilinear
 from eras.scoring import named
 from eras.training import TrainConfig
-from eras.training.stepper import Stepper
+from eras.training.stepper import BlockStepper
 
 CONFIG = TrainConfig(dim=256, batch_size=512, regulariser="n3", reg_weight=0.05, optimiser="adagrad")
 
@@ -26,7 +26,7 @@ def main(function: str = "complex", config: TrainConfig = CONFIG) -> float:
     names = graph.relations.names.to_list()
     model = BlockBilinear(named(function), names, len(graph.entities), config.dim, reciprocal=True)
     model.initialise(0, config.init, config.init_scale)
-    stepper, products = Stepper(model, queries, config), Products(model, config.batch_size)
+    stepper, products = BlockStepper(model, queries, config), Products(model, config.batch_size)
 
     step_seconds = product_seconds = 0.0
     for step in range(stepper.steps):

@@ -19,14 +19,14 @@ class Scores:
 
     def __init__(self, table: np.ndarray) -> None:
         self.table = table
-        self.entities = torch.eye(table.shape[0], dtype=torch.float64)
+        self.n_entities = table.shape[0]
 
-    def queries(self, entity: Any, relation: Any, side: Any) -> torch.Tensor:
+    def scores(self, entity: Any, relation: Any, side: Any) -> torch.Tensor:
         rows = [
             self.table[e, r, :] if s == TAIL else self.table[:, r, e]
             for e, r, s in zip(entity, relation, side, strict=True)
         ]
-        return torch.from_numpy(np.stack(rows).astype(np.float64))
+        return torch.from_numpy(np.stack(rows, 1).astype(np.float64))
 
 
 def brute_force(table: np.ndarray, triple: tuple[int, int, int], side: int, known: set[Any]) -> tuple[int, int, int]:
@@ -66,11 +66,10 @@ def test_blocks_under_the_memory_budget_change_nothing() -> None:
     entities = torch.randn(n, 4, generator=torch.Generator().manual_seed(0))
 
     class Random:
-        def __init__(self) -> None:
-            self.entities = entities
+        n_entities = n
 
-        def queries(self, entity: Any, relation: Any, side: Any) -> torch.Tensor:
-            return entities[torch.from_numpy(entity)]
+        def scores(self, entity: Any, relation: Any, side: Any) -> torch.Tensor:
+            return entities @ entities[torch.from_numpy(entity)].t()
 
     triples = np.stack([rng.integers(n, size=40), np.zeros(40, int), rng.integers(n, size=40)], 1)
     queries = Queries.of(triples, n, 1)

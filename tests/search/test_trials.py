@@ -12,7 +12,7 @@ from eras.graph.planted import Plan, plant
 from eras.scoring import ScoringFunction
 from eras.scoring.named import named
 from eras.search.config import SearchConfig, method_config
-from eras.search.estimators.standalone import StandAlone, Task, train_briefly
+from eras.search.estimators.standalone import StandAlone, Task, Trial, train_briefly
 from eras.search.ladder import Ladder
 from eras.search.plan import plan_search
 from eras.search.race import Race
@@ -81,6 +81,20 @@ def test_finals_are_decided_by_all_replicas_and_nobody_wins_by_the_first_trial(t
     middle = {f: np.mean([race.known[f, 9, replica].mrr for replica in (1, 2)]) for f, e, _ in race.known if e == 9}
     assert found.function == max(middle, key=lambda f: middle[f])
     assert found.reward == np.mean([race.known[found.function, 9, replica].mrr for replica in (1, 2, 3, 4)])
+
+
+def test_a_rival_loses_only_where_it_is_clearly_beaten(tmp_path: Path) -> None:
+    """Two functions, three full trainings each, with made-up results."""
+    best, rival = (ScoringFunction([hand_designed(4)[name]]) for name in ("complex", "simple"))
+    ladder = Ladder(1, finalists=2, promotions=1, most_epochs=9, replicas=3)
+    for ahead, winner in (((0.02, 0.03, 0.02), best), ((0.05, -0.01, 0.0), rival)):
+        race = Race(StandAlone(VIEW, TRAINING, workers=1), Journal(tmp_path / f"{ahead[0]}.jsonl"))
+        for function, by in ((best, ahead), (rival, (0.0, 0.0, 0.0))):
+            results = {(1, 0): 0.3, **{(9, replica): 0.5 + by[replica - 1] for replica in (1, 2, 3)}}
+            for (epochs, replica), mrr in results.items():
+                race.known[function, epochs, replica] = Trial(mrr, np.zeros(1), 0.0)
+        assert race.run([best, rival], ladder, [rival]).function == winner
+        assert race.run([best, rival], ladder).function == best
 
 
 @pytest.mark.parametrize("rivals", [True, False])

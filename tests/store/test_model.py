@@ -40,7 +40,7 @@ def copy(folder: Path, tmp_path: Path) -> Path:
 
 def test_what_is_loaded_is_what_was_trained(folder: Path, model: eras.Model) -> None:
     again = eras.train(eras.load_graph(FRAME, name="people"), "simple", dim=16, epochs=20, threads=1)
-    assert np.array_equal(model.bilinear.entities.numpy(), again.bilinear.entities.numpy())
+    assert np.array_equal(model.scorer.entities.numpy(), again.scorer.entities.numpy())
     assert model.metrics["test"] == again.metrics["test"]
     assert model.evaluate("test").metrics["mrr"] == pytest.approx(model.metrics["test"]["mrr"])
     assert not list(folder.glob("*.safetensors.*")), "no temporary file stays behind"
@@ -91,7 +91,7 @@ def test_many_questions_at_once_are_the_questions_one_by_one(model: eras.Model) 
 
 def test_embeddings_by_name(model: eras.Model) -> None:
     row = model.graph.entities.id("city2")
-    assert np.array_equal(model.embedding("city2"), model.bilinear.entities[row].numpy())
+    assert np.array_equal(model.embedding("city2"), model.scorer.entities[row].numpy())
     assert model.embedding("likes", kind="relation").shape == (16,)
 
 

@@ -158,7 +158,7 @@ def test_sampled_candidates_stand_for_all_entities(problem: Problem, size: int, 
     """The loss over answers and a weighted sample, and its gradients, against autograd on the definition."""
     model = problem.model
     batch = double(make_batch(model, problem.queries, np.arange(len(problem.queries))))
-    drawn = sample_candidates(batch, model.n_entities, size, np.random.default_rng(seed))
+    drawn = sample_candidates(batch.answer_entity, model.n_entities, size, np.random.default_rng(seed))
     answers = set(batch.answer_entity.tolist())
     assert torch.equal(drawn.entity[drawn.answer], batch.answer_entity)
     assert len(set(drawn.entity.tolist())) == len(drawn.entity)

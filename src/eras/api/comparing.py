@@ -31,7 +31,7 @@ UNSEEN = 100
 """The first of the replicas that judge what was found: seeds, and on small graphs deals, that no search has met."""
 
 Curve = list[tuple[float, float]]
-"""(seconds, validation MRR of what was held for the best by then), in the order of time."""
+"""(seconds, selection MRR of what was held for the best by then), in the order of time."""
 
 
 @dataclass(frozen=True)

@@ -19,7 +19,7 @@ from eras.api.training import judged, resolved, run_training
 from eras.errors import DataError, SettingError
 from eras.files import Journal, write_json
 from eras.graph import Graph, TrainingView, load_graph, read_graph, write_graph
-from eras.models import BlockBilinear
+from eras.models import KnowledgeModel
 from eras.scoring import ScoringFunction
 from eras.scoring.named import named
 from eras.search.config import SearchConfig
@@ -199,7 +199,7 @@ def _fit(folder: Path, manifest: dict[str, Any], watchers: Watchers) -> Model:
     )
     entrants = _entrants(folder / "search", found.function, _hand_designed(blocks, config.dim), plan.trained)
     results: dict[str, dict[str, Any]] = {}
-    best: BlockBilinear | None = None
+    best: KnowledgeModel | None = None
     winner = ""
     for number, (name, function) in enumerate(entrants.items(), start=1):
         watchers.on_training(name, number, len(entrants))
@@ -217,14 +217,14 @@ def _fit(folder: Path, manifest: dict[str, Any], watchers: Watchers) -> Model:
         "candidates": {name: {**result, "function": entrants[name].to_json()} for name, result in results.items()},
         "search": {key: value for key, value in found.to_json().items() if key not in ("config", "runners_up")},
     }
-    fitted = judged(folder, graph, best, config, {"training": results[winner], "fit": summary})
+    fitted = judged(folder, graph, best, entrants[winner], config, {"training": results[winner], "fit": summary})
     for weights in (folder / "candidates").glob("*/*.safetensors"):
         weights.unlink()
     return fitted
 
 
 def verdict(winner: str, results: dict[str, dict[str, Any]], entrants: list[str]) -> str:
-    """Plain words on what the search brought, by validation MRR."""
+    """Plain words on what the search brought, by selection MRR."""
     mrr = {name: result["selection_mrr"] for name, result in results.items()}
     hand = [name for name in entrants if name != "found"]
     if "found" not in entrants:
@@ -232,11 +232,11 @@ def verdict(winner: str, results: dict[str, dict[str, Any]], entrants: list[str]
     best = max(hand, key=lambda name: mrr[name])
     if winner in hand:
         return (
-            f"The search brought nothing here: {winner} (validation MRR {mrr[winner]:.4f}) is better than what it "
+            f"The search brought nothing here: {winner} (selection MRR {mrr[winner]:.4f}) is better than what it "
             f"found ({mrr['found']:.4f}), so {winner} is kept."
         )
     return (
-        f"The function found reaches validation MRR {mrr[winner]:.4f}; the best hand-designed one, {best}, "
+        f"The function found reaches selection MRR {mrr[winner]:.4f}; the best hand-designed one, {best}, "
         f"{mrr[best]:.4f}."
     )
 

@@ -11,11 +11,11 @@ import torch
 
 from eras.api.interrupt import graceful_interrupt
 from eras.errors import DataError, SettingError, StoppedError
-from eras.evaluation import Evaluation, validator
+from eras.evaluation import Evaluation, Selection
 from eras.graph import Graph, load_graph, read_graph
-from eras.models import BlockBilinear
+from eras.models import Architecture, Function, KnowledgeModel, build_model, to_function
 from eras.report import model_card
-from eras.scoring import ScoringFunction, Structure, load_function
+from eras.scoring import ScoringFunction, Structure
 from eras.store import Model, claim, write_model
 from eras.store.directory import read_config, read_function, read_manifest, start, working_in
 from eras.training import Report, TrainConfig, Trainer, recommend
@@ -25,7 +25,7 @@ OnStep = Callable[[Report], None]
 
 def train(
     graph: Graph | str | Path,
-    function: ScoringFunction | Structure | str | Path = "complex",
+    function: Function | Structure | str | Path = "complex",
     *,
     config: TrainConfig | None = None,
     out: str | Path | None = None,
@@ -38,7 +38,7 @@ def train(
 
     Args:
         graph: a `Graph`, or anything `load_graph` takes.
-        function: a name (`"complex"`), a structure (`"1 2 / -2 1"`), a file, or the object itself.
+        function: a name (`"complex"`, `"rotate"`), a structure (`"1 2 / -2 1"`), a file, or the object itself.
         config: all settings; without it they are chosen from the graph's size, see `eras.training.recommend`.
         out: the run folder, which becomes the model directory; without it the model lives in memory only.
         overwrite: replace a run that is in `out` already.
@@ -46,9 +46,9 @@ def train(
         settings: fields of `TrainConfig` that override the others, such as `dim=512`.
     """
     graph = graph if isinstance(graph, Graph) else load_graph(graph)
-    function = _function(function)
+    function = to_function(function)
     TrainConfig().updated(**settings)
-    base = config or recommend(graph.training_view(), function.blocks, **settings)
+    base = config or recommended(graph, function, **settings)
     config = resolved(base.updated(**settings))
     _check(graph, function, config)
     if out is None:
@@ -77,10 +77,10 @@ def evaluate(model: Model | str | Path, split: Literal["valid", "test"] = "test"
     return model.evaluate(split, **options)
 
 
-def _function(function: ScoringFunction | Structure | str | Path) -> ScoringFunction:
-    if isinstance(function, ScoringFunction):
-        return function
-    return ScoringFunction([function]) if isinstance(function, Structure) else load_function(function)
+def recommended(graph: Graph, function: Function, **given: Any) -> TrainConfig:
+    """Settings for a function on a graph; what is `given` stands."""
+    name = function.name if isinstance(function, Architecture) else None
+    return recommend(graph.training_view(), function.blocks, name, **given)
 
 
 def resolved(config: TrainConfig) -> TrainConfig:
@@ -93,30 +93,38 @@ def resolved(config: TrainConfig) -> TrainConfig:
     return config.updated(threads=config.threads or torch.get_num_threads())
 
 
-def _check(graph: Graph, function: ScoringFunction, config: TrainConfig) -> None:
+def _check(graph: Graph, function: Function, config: TrainConfig) -> None:
     """Refuse what cannot be trained, before anything is written."""
     if not len(graph.valid):
         raise DataError(f"the graph {graph.name!r} has no validation triples: add some, or hold some out")
-    BlockBilinear(function, graph.relations.names.to_list(), 1, config.dim, reciprocal=config.reciprocal)
+    if isinstance(function, ScoringFunction):
+        if config.loss != "softmax":
+            raise SettingError(
+                f"loss {config.loss} is for models such as transe: block structures are trained by softmax"
+            )
+    elif config.regulariser == "dura" or config.relation_weight:
+        setting = "regulariser dura" if config.regulariser == "dura" else "relation_weight"
+        raise SettingError(f"{setting} is for block structures, not for {function.name}")
+    build_model(function, graph.relations.names.to_list(), 1, config.dim, reciprocal=config.reciprocal)
 
 
-def _run(folder: Path, graph: Graph, function: ScoringFunction, config: TrainConfig, on_step: OnStep) -> Model:
+def _run(folder: Path, graph: Graph, function: Function, config: TrainConfig, on_step: OnStep) -> Model:
     with working_in(folder):
-        bilinear, training = run_training(folder, graph, function, config, on_step)
-        return judged(folder, graph, bilinear, config, {"training": training})
+        scorer, training = run_training(folder, graph, function, config, on_step)
+        return judged(folder, graph, scorer, function, config, {"training": training})
 
 
 def run_training(
-    folder: Path, graph: Graph, function: ScoringFunction, config: TrainConfig, on_step: OnStep
-) -> tuple[BlockBilinear, dict[str, Any]]:
+    folder: Path, graph: Graph, function: Function, config: TrainConfig, on_step: OnStep
+) -> tuple[KnowledgeModel, dict[str, Any]]:
     """Train in `folder`, or go on there; the model of the best epoch, and how it came about. Sees no test triple."""
     view = graph.training_view()
-    trainer = Trainer(view, function, config, folder, validator(view, config.memory_mb))
+    trainer = Trainer(view, function, config, folder, Selection.of(view, config.memory_mb).mrr)
     with graceful_interrupt() as interrupted:
-        bilinear = trainer.run(on_step, interrupted.is_set)
+        scorer = trainer.run(on_step, interrupted.is_set)
         if interrupted.is_set():
             raise StoppedError("stopped after the last epoch; all is saved")
-    return bilinear, {
+    return scorer, {
         "best_epoch": trainer.progress.best_epoch + 1,
         "epochs": trainer.progress.epoch,
         "seconds": round(trainer.progress.seconds, 3),
@@ -124,12 +132,19 @@ def run_training(
     }
 
 
-def judged(folder: Path, graph: Graph, bilinear: BlockBilinear, config: TrainConfig, metrics: dict[str, Any]) -> Model:
+def judged(
+    folder: Path,
+    graph: Graph,
+    scorer: KnowledgeModel,
+    function: Function,
+    config: TrainConfig,
+    metrics: dict[str, Any],
+) -> Model:
     """Rank validation and test, and write the model directory."""
-    model = Model(bilinear, graph, config, metrics, folder)
+    model = Model(scorer, function, graph, config, metrics, folder)
     for split in ("valid", "test"):
         if len(graph.split(split)):
             metrics[split] = model.evaluate(split).to_json()
-    bilinear.to("cpu")
-    write_model(folder, bilinear, metrics, model_card(graph, bilinear.function, config, metrics, read_manifest(folder)))
+    scorer.to("cpu")
+    write_model(folder, scorer, metrics, model_card(graph, function, config, metrics, read_manifest(folder)))
     return model

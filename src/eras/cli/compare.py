@@ -118,8 +118,8 @@ def show_comparison(comparison: Comparison, as_json: bool) -> None:
         table.add_row(method, *figures, f"{row['short_mrr']:.4f}", f"{row['full_mrr']:.4f}")
     console.print(table)
     say(
-        f"(validation MRR of what was found: short is after {settings['trial_epochs']} epochs, full after at most "
-        f"{settings['full_epochs']}, dim {settings['dim']}; filtered by training and validation facts alone)"
+        f"(selection MRR of what was found: short is after {settings['trial_epochs']} epochs, full after at most "
+        f"{settings['full_epochs']}, dim {settings['dim']})"
     )
     folder = escape(str(comparison.folder))
     say(f"comparison.svg, comparison.json and a folder for each method are in [bold]{folder}[/].")

@@ -108,12 +108,12 @@ def fit_view(folder: Path) -> Iterator[Watchers]:
 def show_fit(model: Model, as_json: bool) -> None:
     """What `fit` and `resume` print at the end."""
     story = model.metrics["fit"]
-    table = plain_table("function", numbers=("validation MRR", "best epoch", "epochs", "seconds"))
+    table = plain_table("function", numbers=("selection MRR", "best epoch", "epochs", "seconds"))
     for name, result in sorted(story["candidates"].items(), key=lambda item: -item[1]["selection_mrr"]):
         figures = (f"{result['best_epoch']}", f"{result['epochs']}", f"{result['seconds']:.0f}")
         table.add_row(name, f"{result['selection_mrr']:.4f}", *figures)
     console.print(table)
-    say("(validation filtered by training and validation facts alone: what training may see)")
+    say("(on validation, filtered without the test facts; the figures below are filtered by all facts)")
     say(f"[bold]{escape(story['verdict'])}[/]")
     show_metrics(*(model.metrics[split] for split in ("valid", "test") if split in model.metrics))
     folder = escape(str(model.folder))

@@ -10,6 +10,7 @@ import typer
 from eras.cli.common import Json, console, emit_json, examples, plain_table
 
 if TYPE_CHECKING:
+    from eras.models import Architecture
     from eras.scoring import ScoringFunction, Structure
 
 app = typer.Typer(
@@ -23,7 +24,7 @@ Spec = Annotated[
     str,
     typer.Argument(
         metavar="SPEC",
-        help="A name (complex), a structure ('1 2 / -2 1'), or a text or JSON file.",
+        help="A name (complex), a structure ('1 2 / -2 1'), another model (rotate), or a text or JSON file.",
     ),
 ]
 
@@ -33,16 +34,24 @@ _SPEC_SETTINGS = {"ignore_unknown_options": True}
 
 @app.command("list", epilog=examples("eras functions list"))
 def list_functions(as_json: Json = False) -> None:
-    """List the functions that are known by name, with the relation patterns each can model."""
+    """List the functions that are known by name, with the relation patterns each can model, and the other models."""
+    from eras.models import ARCHITECTURES, Architecture
     from eras.scoring import NAMES, citation, describe, named
 
+    others = [Architecture(name) for name in ARCHITECTURES]
     if as_json:
-        emit_json([{"name": n, "description": describe(n), **_facts(named(n))} for n in NAMES])
+        structures = [{"name": n, "description": describe(n), **_facts(named(n))} for n in NAMES]
+        emit_json([*structures, *({"name": m.name, "description": m.summary, **m.to_json()} for m in others)])
         return
     table = plain_table("name", "blocks", "g(r) can be", "published in")
     for name in NAMES:
         structure = named(name).structures[0]
         table.add_row(name, str(structure.blocks), ", ".join(_patterns(structure)), citation(name))
+    console.print(table)
+    table = plain_table("other models", "what they are", "published in")
+    for model in others:
+        table.add_row(model.name, model.about, model.citation)
+    console.print()
     console.print(table)
 
 
@@ -54,9 +63,13 @@ def list_functions(as_json: Json = False) -> None:
 )
 def show(spec: Spec, as_json: Json = False) -> None:
     """Show a function's matrix, its formula, what it can model, and its canonical form."""
-    from eras.scoring import NAMES, describe, load_function
+    from eras.models import Architecture, to_function
+    from eras.scoring import NAMES, describe
 
-    function = load_function(spec)
+    function = to_function(spec)
+    if isinstance(function, Architecture):
+        _show_architecture(function, as_json)
+        return
     description = describe(function.name) if function.name in NAMES and spec.lower() == function.name else None
     if as_json:
         emit_json({"description": description, **_facts(function), "function": function.to_json()})
@@ -82,11 +95,16 @@ def draw(
     as_json: Json = False,
 ) -> None:
     """Draw the block matrix of each group, with its relations beneath, as SVG."""
-    from eras.errors import OutputError
+    from eras.errors import OutputError, UsageError
     from eras.files import write_text
-    from eras.scoring import load_function
+    from eras.models import Architecture, to_function
 
-    svg = load_function(spec).to_svg()
+    function = to_function(spec)
+    if isinstance(function, Architecture):
+        raise UsageError(
+            f"{function.name} has no block matrix to draw: `eras functions show {function.name}` tells of it"
+        )
+    svg = function.to_svg()
     if out.exists() and not overwrite:
         raise OutputError(f"{out} exists: choose another name or add --overwrite")
     if not out.parent.is_dir():
@@ -96,6 +114,23 @@ def draw(
         emit_json({"out": str(out)})
     else:
         console.print(f"wrote {out}", markup=False)
+
+
+def _show_architecture(model: Architecture, as_json: bool) -> None:
+    if as_json:
+        emit_json({"description": model.summary, **model.to_json()})
+        return
+    console.print(model.summary, style="bold", markup=False)
+    given, fields = model.to_json()["options"], model.kind.Options.model_fields
+    if not fields:
+        return
+    table = plain_table("setting", "value", "meaning")
+    for name, value in given.items():
+        table.add_row(name, str(value), fields[name].description or "")
+    console.print()
+    console.print(table)
+    first = next(name for name, value in given.items() if value is not None)
+    console.print(f"\nChange one so: --function {model.name}:{first}={given[first]}", markup=False)
 
 
 def _show_structure(structure: Structure) -> None:

@@ -50,11 +50,11 @@ class DownloadBars(Progress):
 
 @contextlib.contextmanager
 def training_bar(folder: Path) -> Iterator[Callable[[Report], None]]:
-    """A bar with epoch, loss, validation MRR and time left; on Ctrl-C it says how to go on."""
+    """A bar with epoch, loss, selection MRR and time left; on Ctrl-C it says how to go on."""
     columns = (
         TextColumn("epoch {task.fields[epoch]}"),
         BarColumn(bar_width=None),
-        TextColumn("loss {task.fields[loss]}  valid MRR {task.fields[mrr]}"),
+        TextColumn("loss {task.fields[loss]}  selection MRR {task.fields[mrr]}"),
         TimeElapsedColumn(),
         TimeRemainingColumn(),
     )

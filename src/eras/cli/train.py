@@ -26,7 +26,7 @@ from eras.training.config import TrainConfig, read_settings
 
 if TYPE_CHECKING:
     from eras.graph import Graph
-    from eras.scoring import ScoringFunction
+    from eras.models import Function
     from eras.store import Model
 
 app = typer.Typer(rich_markup_mode=None, add_completion=False)
@@ -46,7 +46,10 @@ EXAMPLES = examples(
 def train(
     source: Source,
     function: Annotated[
-        str, typer.Option("--function", "-f", help="A name, a structure such as '1 2 / -2 1', or a file.")
+        str,
+        typer.Option(
+            "--function", "-f", help="A name, a structure such as '1 2 / -2 1', a model such as rotate, or a file."
+        ),
     ] = "complex",
     out: Annotated[
         Path | None, typer.Option("--out", "-o", help="The run folder; runs/DATA-FUNCTION if not given.")
@@ -59,21 +62,21 @@ def train(
     **settings: Any,
 ) -> None:
     from eras import api
+    from eras.api.training import recommended
     from eras.cli.progress import training_bar
-    from eras.scoring import load_function
+    from eras.models import to_function
     from eras.store.directory import refuse_taken
-    from eras.training import recommend
 
     given = read_settings(config) if config else {}
     given |= {name: value for name, value in settings.items() if value is not None}
     TrainConfig().updated(**given)
-    scoring = load_function(function)
+    scoring = to_function(function)
     if out:
         refuse_taken(out, overwrite)
     graph = source.read()
     folder = out or Path("runs") / f"{graph.name}-{_short_name(scoring)}"
     refuse_taken(folder, overwrite)
-    chosen = recommend(graph.training_view(), scoring.blocks, **given)
+    chosen = recommended(graph, scoring, **given)
     _introduce(graph, scoring, chosen, given)
     with training_bar(folder) as on_step:
         model = api.train(
@@ -102,25 +105,28 @@ def show_result(model: Model, as_json: bool) -> None:
         emit_json({"folder": str(model.folder), "function": model.function.name, **model.metrics})
 
 
-def _introduce(graph: Graph, function: ScoringFunction, chosen: TrainConfig, given: dict[str, Any]) -> None:
+def _introduce(graph: Graph, function: Function, chosen: TrainConfig, given: dict[str, Any]) -> None:
     """Say what is about to be trained, on what, with which settings, and what looks odd about it."""
+    from eras.scoring import ScoringFunction
+
     show_graph(graph)
-    strangers = sorted(set(function.groups) - set(graph.relations.names))
-    show_notes(
-        [
-            *(sentence for structure in function.structures for sentence in structure.degeneracies()),
-            *([f"the grouping names relations that the graph lacks: {', '.join(strangers[:5])}"] if strangers else []),
-        ]
-    )
+    if isinstance(function, ScoringFunction):
+        strangers = sorted(set(function.groups) - set(graph.relations.names))
+        lacking = f"the grouping names relations that the graph lacks: {', '.join(strangers[:5])}"
+        notes = [sentence for structure in function.structures for sentence in structure.degeneracies()]
+        show_notes([*notes, *([lacking] if strangers else [])])
     shown = ("dim", "epochs", "batch_size", "optimiser", "lr", "regulariser", "reg_weight", "validate_every")
     names = [*shown, *(name for name in given if name not in shown)]
     parts = [f"{name} [bold]{getattr(chosen, name)}[/]" + ("" if name in given else "*") for name in names]
     say("Settings (* chosen for this graph): " + ", ".join(parts))
 
 
-def _short_name(function: ScoringFunction) -> str:
+def _short_name(function: Function) -> str:
+    from eras.models import Architecture
+
     if function.name:
         return function.name
+    assert not isinstance(function, Architecture), "a model has a name"
     cells = repr([structure.cells for structure in function.structures])
     return f"{function.blocks}-blocks-{hashlib.sha256(cells.encode()).hexdigest()[:6]}"
 

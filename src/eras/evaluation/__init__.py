@@ -2,7 +2,8 @@
 
 from eras.evaluation.loss import answer_losses
 from eras.evaluation.metrics import METRICS, breakdown, metrics
-from eras.evaluation.protocol import Evaluation, evaluate, validator
+from eras.evaluation.protocol import Evaluation, evaluate
 from eras.evaluation.ranking import rank
+from eras.evaluation.selection import Selection
 
-__all__ = ["METRICS", "Evaluation", "answer_losses", "breakdown", "evaluate", "metrics", "rank", "validator"]
+__all__ = ["METRICS", "Evaluation", "Selection", "answer_losses", "breakdown", "evaluate", "metrics", "rank"]

@@ -13,20 +13,12 @@ import polars as pl
 from eras.errors import DataError, UnknownNameError
 from eras.evaluation.metrics import TIES, breakdown, metrics
 from eras.evaluation.ranking import Ranker, rank
-from eras.graph import Graph, TrainingView, relation_patterns
+from eras.graph import Graph, relation_patterns
 from eras.graph.queries import Queries
 
 BREAKDOWNS = ("side", "pattern", "cardinality", "frequency", "relation")
 FREQUENCIES = ((0, "unseen"), (1, "1-9"), (10, "10-99"), (100, "100-999"), (1000, "1000+"))
 """Lower bound and name of each class: training triples of the entity that had to be found."""
-
-
-def validator(view: TrainingView, memory_mb: int) -> Callable[[Ranker], float]:
-    """A function that gives a model's validation MRR, filtered by what training may see: no test triple takes part."""
-    sizes = len(view.entities), len(view.relations)
-    asked = Queries.of(view.valid, *sizes)
-    known = Queries.of(np.concatenate([view.train, view.valid]), *sizes)
-    return lambda model: metrics(rank(model, asked, known, memory_mb=memory_mb))["mrr"]
 
 
 @dataclass(frozen=True, eq=False, repr=False)

@@ -25,12 +25,12 @@ SLICE = 512
 
 
 class Ranker(Protocol):
-    """What ranking asks of a model: query vectors, and the table of candidates that they are multiplied with."""
+    """What ranking asks of a model: the scores of all entities under B questions, (n_entities, B), ours to change."""
 
     @property
-    def entities(self) -> Tensor: ...
+    def n_entities(self) -> int: ...
 
-    def queries(self, entity: Ints, relation: Ints, side: Ints) -> Tensor: ...
+    def scores(self, entity: Ints, relation: Ints, side: Ints) -> Tensor: ...
 
 
 def rank(
@@ -45,24 +45,27 @@ def rank(
 
     `known` holds every answer to leave out (those of `asked` included); score blocks stay below `memory_mb`.
     """
-    entities = model.entities
-    fitting = (memory_mb << 20) // (2 * 4 * len(entities))  # scores, and a selection of their columns
-    block = max(1, min(MOST_QUERIES, fitting))
+    block = queries_at_a_time(model.n_entities, memory_mb)
     lows, highs, candidates = [], [], []
     for start in range(0, len(asked), block):
         picked = np.arange(start, min(start + block, len(asked)))
         entity, relation, side = asked.entity[picked], asked.relation[picked], asked.side[picked]
         answers = asked.answers_of(picked)
         others = known.answers_of(known.find(entity, relation, side))
-        scores = entities @ model.queries(entity, relation, side).t()
+        scores = model.scores(entity, relation, side)
         low, high = _count(scores, answers, others)
         lows.append(low)
         highs.append(high)
         excluded = np.bincount(others.row, minlength=len(picked))
-        candidates.append((len(entities) - excluded + 1)[answers.row])
+        candidates.append((model.n_entities - excluded + 1)[answers.row])
         if on_progress:
             on_progress(int(picked[-1]) + 1, len(asked))
     return _table(asked, np.concatenate(lows), np.concatenate(highs), np.concatenate(candidates))
+
+
+def queries_at_a_time(n_entities: int, memory_mb: int) -> int:
+    """As many as leave room for their scores, and for as much again while they are computed or selected from."""
+    return max(1, min(MOST_QUERIES, (memory_mb << 20) // (2 * 4 * n_entities)))
 
 
 def _count(scores: Tensor, answers: Answers, others: Answers) -> tuple[Ints, Ints]:

@@ -125,6 +125,13 @@ class BlockBilinear:
         restored[torch.from_numpy(a.order).to(self.device)] = q
         return restored
 
+    def scores(self, entity: Ints, relation: Ints, side: Ints) -> Tensor:
+        """(n_entities, B): the score of every entity, in the order given."""
+        return self.entities @ self.queries(entity, relation, side).t()
+
+    def vector(self, kind: Literal["entity", "relation"], number: int) -> Tensor:
+        return (self.entities if kind == "entity" else self.relations)[number]
+
     def score(self, triples: Ints, side: int = TAIL) -> Tensor:
         """(n,): the scores of triples (n, 3), computed as answers to their tail (or head) question."""
         h, r, t = triples.T

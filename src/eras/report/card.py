@@ -6,22 +6,28 @@ from typing import Any
 
 from eras.evaluation import METRICS
 from eras.graph import Graph
+from eras.models import Function
 from eras.scoring import ScoringFunction
 from eras.training.config import TrainConfig
 
 
 def model_card(
     graph: Graph,
-    function: ScoringFunction,
+    function: Function,
     config: TrainConfig,
     metrics: dict[str, Any],
     manifest: dict[str, Any],
 ) -> str:
     name = function.name or "function"
     head, relation, _ = graph.valid[0]
+    if isinstance(function, ScoringFunction):
+        kind, picture = "block-bilinear", "![The blocks of the scoring function](function.svg)"
+    else:
+        options = ", ".join(f"{key} {value}" for key, value in function.to_json()["options"].items())
+        kind, picture = function.title, function.summary + (f". Options: {options}." if options else ".")
     sections = [
         f"# {name} on {graph.name}",
-        f"A block-bilinear knowledge graph embedding with {config.dim} numbers per entity, "
+        f"A {kind} knowledge graph embedding with {config.dim} numbers per entity, "
         f"trained by eras {manifest['versions']['eras']}.",
         "## Figures",
         _figures(metrics),
@@ -29,7 +35,7 @@ def model_card(
         "their range. The epoch was chosen on validation triples alone.",
         *([_patterns(metrics["test"]["by"]["pattern"])] if "test" in metrics else []),
         "## Scoring function",
-        "![The blocks of the scoring function](function.svg)",
+        picture,
         *([_story(metrics["fit"])] if "fit" in metrics else []),
         "## Graph",
         f"{len(graph.entities):,} entities, {len(graph.relations):,} relations; {len(graph.train):,} training, "
@@ -59,12 +65,12 @@ def _figures(metrics: dict[str, Any]) -> str:
 
 def _story(fit: dict[str, Any]) -> str:
     """How `eras fit` came to this function."""
-    rows = ["| trained with the same recipe | validation MRR | best epoch |", "|---|---:|---:|"]
+    rows = ["| trained with the same recipe | selection MRR | best epoch |", "|---|---:|---:|"]
     for name, result in sorted(fit["candidates"].items(), key=lambda item: -item[1]["selection_mrr"]):
         rows.append(f"| {name} | {result['selection_mrr']:.4f} | {result['best_epoch']} |")
     tried = f"The search tried {fit['search']['tried']:,} functions in {fit['search']['seconds']:.0f} s."
-    filtered = "Validation here is filtered by training and validation facts alone."
-    return "\n\n".join([f"{fit['verdict']} {tried}", "\n".join(rows), filtered])
+    about = "Selection MRR is measured on validation, filtered without the test facts."
+    return "\n\n".join([f"{fit['verdict']} {tried}", "\n".join(rows), about])
 
 
 def _patterns(rows: list[dict[str, Any]]) -> str:

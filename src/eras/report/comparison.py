@@ -28,7 +28,7 @@ def draw_comparison(title: str, curves: dict[str, list[tuple[float, float]]], pa
             axes.step(x, y, where="post", color=colour, marker=marker, markersize=3.5, label=method)
             axes.plot(x[-1:], y[-1:], marker, color=colour, markersize=8, markeredgecolor="white")
         axes.set_xlim(left=0)
-        axes.set(xlabel=f"time ({name})", ylabel="validation MRR after a short training")
+        axes.set(xlabel=f"time ({name})", ylabel="selection MRR after a short training")
         figure.suptitle(f"Searches on {title}: what each holds for the best", fontsize=12, x=0.01, ha="left")
         legend_above(axes)
         with replacing(path) as temporary:

@@ -251,7 +251,7 @@ class _StandAlone:
             axes.plot(x, [self.trials[n - 1][1] for n in x], marker, color=colour, markersize=4.5, label=stage)
         axes.set_xlim(0, 1.01 * len(self.trials) + 0.5)
         _integers(axes.xaxis)
-        axes.set(title="Every trial", xlabel="trials", ylabel="validation MRR")
+        axes.set(title="Every trial", xlabel="trials", ylabel="selection MRR")
         legend_above(axes)
 
     def by_time(self, axes: Axes) -> None:
@@ -259,7 +259,7 @@ class _StandAlone:
         x = [seconds / unit for seconds, _ in self.ends]
         _line(axes, x, [self.best[n - 1] for _, n in self.ends], _INK, drawstyle="steps-post")
         axes.set_xlim(0, 1.03 * x[-1])
-        axes.set(title="Best so far, after each generation", xlabel=f"time ({name})", ylabel="validation MRR")
+        axes.set(title="Best so far, after each generation", xlabel=f"time ({name})", ylabel="selection MRR")
 
 
 @dataclass(frozen=True)
@@ -290,7 +290,7 @@ class _Race:
         axes.set_xscale("log")
         axes.set_xticks(rungs, [str(rung) for rung in rungs])
         axes.set_xticks([], minor=True)
-        axes.set(title="Functions trained longer", xlabel="epochs of training", ylabel="validation MRR")
+        axes.set(title="Functions trained longer", xlabel="epochs of training", ylabel="selection MRR")
         legend_above(axes)
 
 

@@ -29,9 +29,9 @@ from eras.search.grouping import Groups, by_embedding, by_pattern, by_reward, co
 from eras.search.race import ENTRANTS, Race
 from eras.search.result import Found, Progress, ShouldStop, Watch
 from eras.search.space import Candidate, Space, Tokens
-from eras.search.start import hand_designed, pretrained_groups
+from eras.search.start import pretrained_groups, rivals
 from eras.search.strategies import Relaxed, for_supernet
-from eras.training.stepper import Stepper
+from eras.training.stepper import BlockStepper
 
 # What a random generator is for; part of its seed, from 1 since a seed's trailing zeros count for nothing.
 _GROUPING, _REWARD, _FILL, _DERIVE = range(1, 5)
@@ -50,7 +50,7 @@ class OneShotSearch:
         self.supernet = Supernet(view, self._first_groups(), start, training.dim, training.reciprocal, training.device)
         self.supernet.initialise(config.seed, training.init, training.init_scale)
         queries = Queries.of(view.train, len(view.entities), len(view.relations))
-        self.stepper = Stepper(self.supernet, queries, training)
+        self.stepper = BlockStepper(self.supernet, queries, training)
         self.judge = OneShot(self.supernet, view, config.measure, training.memory_mb)
         self.last_judge = OneShot(self.supernet, view, "mrr", training.memory_mb)
         self.epoch, self.seconds, self.tried = 0, 0.0, 0
@@ -210,9 +210,8 @@ class OneShotSearch:
 
         race = Race(estimator, self.journal, on_trial, lambda: self.seconds + time.monotonic() - started)
         entrants = functions[: ENTRANTS * self.config.finalists]
-        if self.config.rivals:
-            entrants += [ScoringFunction([s]) for s in hand_designed(self.config.blocks).values()]
-        found = race.run(list(dict.fromkeys(entrants)), self.config.ladder)
+        known = rivals(self.config)
+        found = race.run(list(dict.fromkeys([*entrants, *known])), self.config.ladder, known)
         self.seconds += time.monotonic() - started
         return found
 

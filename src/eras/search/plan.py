@@ -91,7 +91,7 @@ def plan_search(
     return draft.updated(**settled)
 
 
-def cheaper(view: TrainingView) -> dict[str, int]:
+def cheaper(view: TrainingView) -> dict[str, Any]:
     """Settings that make an epoch of a large graph cheap."""
     return {"negatives": NEGATIVES, "batch_size": BATCH} if len(view.entities) > 4 * NEGATIVES else {}
 

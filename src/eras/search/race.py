@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 
 import numpy as np
 
@@ -20,6 +20,10 @@ from eras.search.result import Found
 
 ENTRANTS = 2
 """Functions that a one-shot search sends into the race, for each place among the finalists."""
+
+
+ERRORS = 2.0
+"""Standard errors by which a function must be ahead of the best one known by name."""
 
 
 class Race:
@@ -67,11 +71,13 @@ class Race:
             self.on_trial(function)
         return [self.known[function, epochs, replica] for function, replica in wanted]
 
-    def run(self, functions: Sequence[ScoringFunction], ladder: Ladder) -> Found:
+    def run(
+        self, functions: Sequence[ScoringFunction], ladder: Ladder, rivals: Collection[ScoringFunction] = ()
+    ) -> Found:
         """Successive halving: all are trained briefly, the best of them in full, half of those again, and so on.
 
         A rung has replicas of its own, so that nothing climbs far by luck with one; all full trainings of a function
-        count.
+        count. Of `rivals`, functions that have proved themselves elsewhere, the best wins unless it is clearly beaten.
         """
         new = [f for f in dict.fromkeys(functions) if (f, ladder.epochs, 0) not in self.known]
         self._spent, self._due = 0.0, max(1.0, ladder.epochs * (len(new) + ladder.trials))
@@ -80,8 +86,19 @@ class Race:
             replicas = range(1, 1 + rung * ladder.replicas)
             promoted = self._ranked([f for f, _ in ranked[:places]], ladder.most_epochs, replicas)
             ranked = promoted + ranked[places:]
+        place = next((i for i, (function, _) in enumerate(ranked) if function in rivals), 0)
+        if ladder.rungs and not self._beaten(ranked[place][0], ranked[0][0], ladder.most_epochs):
+            ranked.insert(0, ranked.pop(place))
         (best, reward), *others = ranked
         return Found(best, reward, tuple(f for f, _ in others))
+
+    def _beaten(self, rival: ScoringFunction, best: ScoringFunction, epochs: int) -> bool:
+        """Whether the best is better than luck would have it, over the full trainings that both have had."""
+        shared = [r for f, e, r in self.known if f == best and e == epochs and (rival, epochs, r) in self.known]
+        if len(shared) < 2:
+            return True
+        ahead = np.array([self.known[best, epochs, r].mrr - self.known[rival, epochs, r].mrr for r in shared])
+        return bool(ahead.mean() > ERRORS * ahead.std(ddof=1) / math.sqrt(len(shared)))
 
     def _ranked(
         self, functions: Sequence[ScoringFunction], epochs: int, replicas: Sequence[int]

@@ -7,6 +7,7 @@ import numpy as np
 from eras.graph import TrainingView
 from eras.scoring import ScoringFunction, Structure
 from eras.scoring.named import NAMES, named
+from eras.search.config import SearchConfig
 from eras.search.estimators.standalone import Task, train_epochs
 from eras.search.grouping import Groups, by_embedding
 from eras.search.space import allowed
@@ -23,6 +24,12 @@ def hand_designed(blocks: int) -> dict[str, Structure]:
             if repeated not in found.values():
                 found[name] = repeated
     return found
+
+
+def rivals(config: SearchConfig) -> list[ScoringFunction]:
+    """The functions known by name that run in the finals of a search."""
+    wanted = config.rivals and config.finalists
+    return [ScoringFunction([s]) for s in hand_designed(config.blocks).values()] if wanted else []
 
 
 def name_by_hand(function: ScoringFunction) -> str | None:

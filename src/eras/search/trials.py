@@ -25,7 +25,7 @@ from eras.search.grouping import Groups, by_pattern, compact, specialists
 from eras.search.race import Race
 from eras.search.result import Found, Progress, ShouldStop, Watch
 from eras.search.space import Candidate, Space
-from eras.search.start import hand_designed, pretrained_groups
+from eras.search.start import hand_designed, pretrained_groups, rivals
 from eras.search.strategies import for_trials
 
 _PURPOSE = 12  # part of the seed, so that no other generator draws the same numbers
@@ -82,16 +82,12 @@ class TrialSearch:
             groups, starts = self._specialise()
             self._evolve(Space(M, len(starts[0])), starts, groups, 1.0)
         self.stage = "finals"
-        self._try(self._rivals())
+        self._try(self._untried_rivals())
         best_first = sorted(self.functions, key=lambda f: -self.functions[f])
-        return replace(self.race.run(best_first, self.config.ladder), about=self.about)
+        return replace(self.race.run(best_first, self.config.ladder, rivals(self.config)), about=self.about)
 
-    def _rivals(self) -> list[ScoringFunction]:
-        """Functions known by name that must run in the finals and were not tried yet."""
-        if not (self.config.rivals and self.config.finalists):
-            return []
-        known = [ScoringFunction([structure]) for structure in hand_designed(self.config.blocks).values()]
-        return [function for function in known if function not in self.functions]
+    def _untried_rivals(self) -> list[ScoringFunction]:
+        return [function for function in rivals(self.config) if function not in self.functions]
 
     # --- proposing and trying --------------------------------------------------------------------------
 
@@ -210,7 +206,7 @@ class TrialSearch:
         mean = np.mean(
             [t.seconds for (_, e, _), t in self.race.known.items() if e == self.config.trial_epochs] or [0.0]
         )
-        finals = float(mean) * (self.config.ladder.trials + len(self._rivals())) / self.estimator.workers
+        finals = float(mean) * (self.config.ladder.trials + len(self._untried_rivals())) / self.estimator.workers
         tried = 0.0 if self.config.trials is None else len(self.functions) / self.config.trials
         return max(tried, self.seconds / max(self.config.seconds - finals, 0.3 * self.config.seconds))
 

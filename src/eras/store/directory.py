@@ -2,8 +2,8 @@
 
 manifest.json         format version, status, provenance: graph, versions, machine, time
 config.json           every setting of the training run
-function.json         structures and grouping;  function.svg: their picture
-weights.safetensors   entities (n, dim), relations (n or 2n, dim)
+function.json         structures and grouping, with function.svg, their picture; or a model's name and options
+weights.safetensors   entities (n, dim), relations (n or 2n, …), and what else a model learns
 entities.parquet …    the graph as `eras.graph.archive` writes it, so that known facts can be left out of predictions
 metrics.json          validation and test figures
 README.md             the model card
@@ -26,10 +26,10 @@ from typing import Any
 import torch
 
 from eras._version import __version__
-from eras.errors import DamagedError, FailureError, OutputError, SettingError, StructureError
+from eras.errors import DamagedError, FailureError, OutputError, SettingError, StructureError, UnknownNameError
 from eras.files import read_json, read_tensors, write_json, write_tensors, write_text
 from eras.graph import Graph, read_graph, write_graph
-from eras.models import BlockBilinear
+from eras.models import Function, KnowledgeModel, build_model, function_from_json
 from eras.scoring import ScoringFunction
 from eras.training.config import TrainConfig
 
@@ -65,7 +65,7 @@ def claim(folder: Path, overwrite: bool) -> None:
         raise OutputError(f"cannot write into {folder}: {error.strerror or error}") from error
 
 
-def start(folder: Path, graph: Graph, function: ScoringFunction, config: TrainConfig, command: str | None) -> None:
+def start(folder: Path, graph: Graph, function: Function, config: TrainConfig, command: str | None) -> None:
     """Write all that a run needs to be resumed, before its first step.
 
     The manifest comes first: it marks the folder as ours, so that even a run killed right here can be overwritten.
@@ -99,10 +99,11 @@ def write_manifest(
     )
 
 
-def write_function(folder: Path, function: ScoringFunction, config: TrainConfig) -> None:
+def write_function(folder: Path, function: Function, config: TrainConfig) -> None:
     write_json(folder / "config.json", config.model_dump())
     function.save(folder / "function.json")
-    write_text(folder / "function.svg", function.to_svg())
+    if isinstance(function, ScoringFunction):
+        write_text(folder / "function.svg", function.to_svg())
 
 
 def finish(folder: Path) -> None:
@@ -149,7 +150,7 @@ def working_in(folder: Path) -> Iterator[None]:
             (folder / ".lock").unlink(missing_ok=True)
 
 
-def write_model(folder: Path, model: BlockBilinear, metrics: dict[str, Any], card: str) -> None:
+def write_model(folder: Path, model: KnowledgeModel, metrics: dict[str, Any], card: str) -> None:
     """Turn a run that has ended into a model: weights, metrics and card; the manifest says so last."""
     write_tensors(folder / "weights.safetensors", model.tables, {"format": str(FORMAT)})
     write_json(folder / "metrics.json", metrics)
@@ -182,15 +183,15 @@ def read_config(folder: Path) -> TrainConfig:
         raise DamagedError(f"{folder / 'config.json'} cannot be used: {error}") from error
 
 
-def read_function(folder: Path) -> ScoringFunction:
+def read_function(folder: Path) -> Function:
     content = read_json(folder / "function.json")
     try:
-        return ScoringFunction.from_json(content)
-    except StructureError as error:
+        return function_from_json(content)
+    except (StructureError, SettingError, UnknownNameError) as error:
         raise DamagedError(f"{folder / 'function.json'} cannot be used: {error}") from error
 
 
-def read_model(folder: Path) -> tuple[BlockBilinear, Graph, TrainConfig]:
+def read_model(folder: Path) -> tuple[KnowledgeModel, Function, Graph, TrainConfig]:
     """The trained model of a finished run, on the CPU."""
     manifest = read_manifest(folder)
     weights = folder / "weights.safetensors"
@@ -201,7 +202,7 @@ def read_model(folder: Path) -> tuple[BlockBilinear, Graph, TrainConfig]:
     if manifest.get("status") != "finished":
         raise FailureError(f"the run {folder} has not ended: go on with `eras resume {folder}`")
     config, function, graph = read_config(folder), read_function(folder), read_graph(folder)
-    model = BlockBilinear(
+    model = build_model(
         function,
         graph.relations.names.to_list(),
         len(graph.entities),
@@ -214,4 +215,4 @@ def read_model(folder: Path) -> tuple[BlockBilinear, Graph, TrainConfig]:
             found = tuple(tensors[name].shape) if name in tensors else "nothing"
             raise DamagedError(f"{weights} holds {found} for {name}, expected {tuple(table.shape)}")
         table.copy_(tensors[name])
-    return model, graph, config
+    return model, function, graph, config

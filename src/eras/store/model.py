@@ -13,11 +13,11 @@ import torch
 
 from eras.errors import UnknownNameError, UsageError
 from eras.evaluation import Evaluation, evaluate
+from eras.evaluation.ranking import queries_at_a_time
 from eras.files import read_json
 from eras.graph import Graph, Vocabulary
 from eras.graph.queries import HEAD, TAIL, Queries
-from eras.models import BlockBilinear
-from eras.scoring import ScoringFunction
+from eras.models import Function, KnowledgeModel
 from eras.store.directory import read_model
 from eras.training.config import TrainConfig
 
@@ -34,13 +34,15 @@ class Model:
 
     def __init__(
         self,
-        bilinear: BlockBilinear,
+        scorer: KnowledgeModel,
+        function: Function,
         graph: Graph,
         config: TrainConfig,
         metrics: dict[str, Any],
         folder: Path | None = None,
     ) -> None:
-        self.bilinear = bilinear
+        self.scorer = scorer
+        self.function = function
         self.graph = graph
         self.config = config
         self.metrics = metrics
@@ -50,29 +52,22 @@ class Model:
     @classmethod
     def load(cls, folder: str | Path) -> Model:
         folder = Path(folder)
-        bilinear, graph, config = read_model(folder)
-        return cls(bilinear, graph, config, read_json(folder / "metrics.json"), folder)
+        scorer, function, graph, config = read_model(folder)
+        return cls(scorer, function, graph, config, read_json(folder / "metrics.json"), folder)
 
     def __repr__(self) -> str:
-        return f"<Model {self.function.name or 'function'} on {self.graph.name}: dim {self.bilinear.dim}>"
-
-    @property
-    def function(self) -> ScoringFunction:
-        return self.bilinear.function
+        return f"<Model {self.function.name or 'function'} on {self.graph.name}: dim {self.scorer.dim}>"
 
     def evaluate(self, split: Literal["valid", "test"] = "test", **options: Any) -> Evaluation:
         """Filtered ranks of a split, with metrics and breakdowns."""
-        return evaluate(self.bilinear, self.graph, split, memory_mb=self.config.memory_mb, **options)
+        return evaluate(self.scorer, self.graph, split, memory_mb=self.config.memory_mb, **options)
 
     def embedding(self, name: str, kind: Literal["entity", "relation"] = "entity") -> npt.NDArray[np.float32]:
-        """The vector (dim,) of an entity, or of a relation in its tail direction."""
+        """The vector of an entity, or of a relation in its tail direction; a matrix comes row by row."""
         if kind not in ("entity", "relation"):
             raise UnknownNameError("kind of embedding", kind, ("entity", "relation"))
-        if kind == "entity":
-            row = self.bilinear.entities[self.graph.entities.id(name)]
-        else:
-            row = self.bilinear.relations[self.graph.relations.id(name)]
-        vector: npt.NDArray[np.float32] = row.detach().cpu().numpy().copy()
+        vocabulary = self.graph.entities if kind == "entity" else self.graph.relations
+        vector: npt.NDArray[np.float32] = self.scorer.vector(kind, vocabulary.id(name)).cpu().numpy().copy()
         return vector
 
     def score(self, head: Names, relation: Names, tail: Names) -> float | npt.NDArray[np.float32]:
@@ -82,7 +77,7 @@ class Model:
             _ids(self.graph.relations, relation),
             _ids(self.graph.entities, tail),
         )
-        scores: npt.NDArray[np.float32] = self.bilinear.score(np.stack([h, r, t], 1)).cpu().numpy()
+        scores: npt.NDArray[np.float32] = self.scorer.score(np.stack([h, r, t], 1)).cpu().numpy()
         single = all(isinstance(names, str) for names in (head, relation, tail))
         return float(scores[0]) if single else scores
 
@@ -131,12 +126,11 @@ class Model:
     ) -> tuple[Ids, Ids, npt.NDArray[np.float32]]:
         side, entity = (TAIL, ids["head"]) if asked == "tail" else (HEAD, ids["tail"])
         relation, sides = ids["relation"], np.full(len(entity), side)
-        table = self.bilinear.entities
-        block = max(1, (self.config.memory_mb << 20) // (2 * 4 * len(table)))
+        block = queries_at_a_time(self.scorer.n_entities, self.config.memory_mb)
         parts = []
         for start in range(0, len(entity), block):
             rows = slice(start, start + block)
-            scores = self.bilinear.queries(entity[rows], relation[rows], sides[rows]) @ table.t()
+            scores = self.scorer.scores(entity[rows], relation[rows], sides[rows]).t()
             if exclude_known:
                 known = self.known.answers_of(self.known.find(entity[rows], relation[rows], sides[rows]))
                 scores[torch.from_numpy(known.row), torch.from_numpy(known.entity)] = -torch.inf
@@ -148,7 +142,7 @@ class Model:
     def _best_relations(
         self, head: Ids, tail: Ids, k: int, exclude_known: bool
     ) -> tuple[Ids, Ids, npt.NDArray[np.float32]]:
-        scores = self.bilinear.relation_scores(head, tail)
+        scores = self.scorer.relation_scores(head, tail)
         if exclude_known:
             questions, relations = np.divmod(np.arange(scores.numel()), scores.shape[1])
             known = self.known.answers_of(self.known.find(head[questions], relations, np.zeros_like(relations)))

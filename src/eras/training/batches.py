@@ -52,15 +52,15 @@ class Candidates:
     log_weight: Tensor
 
 
-def sample_candidates(batch: Batch, n_entities: int, size: int, rng: np.random.Generator) -> Candidates:
-    answers, position = np.unique(batch.answer_entity.cpu().numpy(), return_inverse=True)
+def sample_candidates(wanted: Tensor, n_entities: int, size: int, rng: np.random.Generator) -> Candidates:
+    """The answers `wanted` (T,), each once, and `size` random entities less those."""
+    answers, position = np.unique(wanted.cpu().numpy(), return_inverse=True)
     drawn = np.setdiff1d(rng.integers(n_entities, size=size), answers)
     entity = np.concatenate([answers, drawn])
     weight = np.zeros((len(entity), 1), dtype=np.float32)
     if len(drawn):
         weight[len(answers) :] = np.log((n_entities - len(answers)) / len(drawn))
-    device = batch.answer_entity.device
-    return Candidates(*(torch.from_numpy(x).to(device) for x in (entity, position.ravel(), weight)))
+    return Candidates(*(torch.from_numpy(x).to(wanted.device) for x in (entity, position.ravel(), weight)))
 
 
 def epoch_order(n_queries: int, seed: int, epoch: int) -> Ints:

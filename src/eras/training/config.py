@@ -17,6 +17,14 @@ class TrainConfig(BaseModel):
     dim: int = Field(256, ge=1, description="Real numbers per entity; a multiple of the function's blocks.")
     epochs: int = Field(50, ge=1, description="Passes over the training triples, at most.")
     batch_size: int = Field(512, ge=1, description="Different queries per step.")
+    loss: Literal["softmax", "binary", "self-adversarial", "margin"] = Field(
+        "softmax",
+        description="softmax: an answer among all candidates; binary: each candidate by itself; self-adversarial and "
+        "margin: answers above others by a margin. Block structures are trained by softmax.",
+    )
+    label_smoothing: float = Field(0.0, ge=0, lt=1, description="Loss binary: how far labels are drawn to 1/n.")
+    margin: float = Field(6.0, ge=0, description="Losses self-adversarial and margin: the margin.")
+    temperature: float = Field(1.0, ge=0, description="Loss self-adversarial: how much hard candidates count.")
     negatives: int = Field(
         0, ge=0, description="Entities sampled as candidates in a step, beside its answers; 0 compares all entities."
     )
@@ -34,7 +42,7 @@ class TrainConfig(BaseModel):
     unit_ball: bool = Field(False, description="Clip entity rows to length 1 after each step (AutoSF's recipe).")
     init: Literal["normal", "xavier"] = Field("normal", description="Distribution of the first embeddings.")
     init_scale: float = Field(1e-3, gt=0, description="Standard deviation for init normal.")
-    validate_every: int = Field(1, ge=1, description="Epochs between two looks at validation MRR.")
+    validate_every: int = Field(1, ge=1, description="Epochs between two looks at the selection MRR.")
     patience: int = Field(5, ge=1, description="Stop after this many validations without a better MRR.")
     seed: int = Field(0, ge=0, description="Decides initial embeddings, order of queries and dropout.")
     device: str = Field("cpu", description="Where to compute: cpu, cuda, cuda:1 …")

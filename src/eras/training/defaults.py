@@ -12,6 +12,7 @@ from typing import Any
 from eras.graph import TrainingView
 from eras.graph.queries import Queries
 from eras.training.config import TrainConfig
+from eras.training.recipes import RECIPES
 
 EPOCH_WORK = 2e13
 """Floating-point operations of one epoch above which the dimension is halved; a few minutes on two cores."""
@@ -26,11 +27,15 @@ OTHER_OPTIMISERS = {"adam": {"lr": 0.01}, "sgd": {"lr": 10.0, "init_scale": 0.3}
 """What Adam and SGD need in place of Adagrad's settings; SGD does not leave a small start by itself."""
 
 
-def recommend(view: TrainingView, blocks: int, **given: Any) -> TrainConfig:
-    """Settings for the graph, `dim` a multiple of `blocks`; what is `given` stands, and the rest fits to it."""
+def recommend(view: TrainingView, blocks: int, model: str | None = None, **given: Any) -> TrainConfig:
+    """Settings for the graph, `dim` a multiple of `blocks`; what is `given` stands, and the rest fits to it.
+
+    `model` names an architecture that is no block structure and has a recipe of its own.
+    """
+    recipe = RECIPES[model] if model else {}
     n_queries = len(Queries.of(view.train, len(view.entities), len(view.relations)))
     work = 6.0 * n_queries * len(view.entities)  # of an epoch, for each unit of dim: three products
-    dim = next((d for d in (256, 128) if work * d <= EPOCH_WORK), 64)
+    dim = min(next((d for d in (256, 128) if work * d <= EPOCH_WORK), 64), recipe.get("dim", 256))
     dim = given.get("dim", max(blocks, dim - dim % blocks))
     epochs = given.get("epochs", int(min(100, max(10, TOTAL_WORK / (work * dim)))))
     degree = 2 * len(view.train) / len(view.entities)
@@ -44,6 +49,7 @@ def recommend(view: TrainingView, blocks: int, **given: Any) -> TrainConfig:
         "validate_every": max(1, epochs // 20),
     }
     chosen |= OTHER_OPTIMISERS.get(given.get("optimiser", ""), {})
+    chosen |= {key: value for key, value in recipe.items() if key != "dim"}
     return TrainConfig().updated(**{**chosen, **given})
 
 

@@ -7,6 +7,7 @@ import time
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import torch
 
@@ -14,13 +15,13 @@ from eras.errors import DivergedError, StoppedError
 from eras.files import Journal
 from eras.graph import TrainingView
 from eras.graph.queries import Queries
-from eras.models import BlockBilinear
-from eras.scoring import ScoringFunction
+from eras.models import BlockBilinear, EmbeddingModel, Function, KnowledgeModel, build_model
+from eras.training.autograd import AutogradStepper
 from eras.training.checkpoint import Progress, load_checkpoint, save_checkpoint
 from eras.training.config import TrainConfig
-from eras.training.stepper import Stepper
+from eras.training.stepper import BlockStepper, Stepper
 
-Validate = Callable[[BlockBilinear], float]
+Validate = Callable[[KnowledgeModel], float]
 
 
 @dataclass(frozen=True)
@@ -36,6 +37,14 @@ class Report:
     best_mrr: float
 
 
+def make_stepper(model: KnowledgeModel, queries: Queries, config: TrainConfig) -> Stepper[Any]:
+    """What trains a model: gradients written by hand for block structures, autograd for the others."""
+    if isinstance(model, BlockBilinear):
+        return BlockStepper(model, queries, config)
+    assert isinstance(model, EmbeddingModel)
+    return AutogradStepper(model, queries, config)
+
+
 class Trainer:
     """Trains in `folder`, which holds `checkpoint.safetensors`, `best.safetensors` and `journal.jsonl`.
 
@@ -45,14 +54,14 @@ class Trainer:
     def __init__(
         self,
         view: TrainingView,
-        function: ScoringFunction,
+        function: Function,
         config: TrainConfig,
         folder: Path,
         validate: Validate,
     ) -> None:
         self.config, self.folder, self.validate = config, folder, validate
         torch.set_num_threads(config.threads or torch.get_num_threads())
-        self.model = BlockBilinear(
+        self.model = build_model(
             function,
             view.relations.names.to_list(),
             len(view.entities),
@@ -62,7 +71,7 @@ class Trainer:
         )
         self.model.initialise(config.seed, config.init, config.init_scale)
         queries = Queries.of(view.train, len(view.entities), len(view.relations))
-        self.stepper = Stepper(self.model, queries, config)
+        self.stepper = make_stepper(self.model, queries, config)
         self.journal = Journal(folder / "journal.jsonl")
         self.progress = Progress()
         self._saved = time.monotonic()
@@ -82,7 +91,7 @@ class Trainer:
         self,
         on_step: Callable[[Report], None] = lambda report: None,
         should_stop: Callable[[], bool] = lambda: False,
-    ) -> BlockBilinear:
+    ) -> KnowledgeModel:
         """Train to the end and return the model of the best validation."""
         while not self.progress.finished:
             self._run_epoch(on_step, should_stop)

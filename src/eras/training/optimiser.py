@@ -2,31 +2,31 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 import torch
 from torch import Tensor
 
 from eras.errors import DamagedError
-from eras.models import BlockBilinear
 from eras.training.config import TrainConfig
-from eras.training.step import Gradients
 
 
 class Optimiser:
-    def __init__(self, model: BlockBilinear, gradients: Gradients, config: TrainConfig) -> None:
-        self._config = config
-        self._tables = model.tables
-        for name, table in self._tables.items():
-            table.grad = getattr(gradients, name)
-        tables = list(self._tables.values())
-        fused = model.device.type == "cpu"
+    """Moves `tables`, by name, along the gradients that lie in their `grad`."""
+
+    def __init__(self, tables: Mapping[str, Tensor], config: TrainConfig) -> None:
+        self._config, self._tables = config, tables
+        parameters = list(tables.values())
+        fused = parameters[0].device.type == "cpu"
         self._torch: torch.optim.Optimizer
         if config.optimiser == "adagrad":
-            self._torch = torch.optim.Adagrad(tables, lr=config.lr, fused=fused)
+            self._torch = torch.optim.Adagrad(parameters, lr=config.lr, fused=fused)
         elif config.optimiser == "adam":
-            self._torch = torch.optim.Adam(tables, lr=config.lr, fused=fused)
+            self._torch = torch.optim.Adam(parameters, lr=config.lr, fused=fused)
         else:
-            self._torch = torch.optim.SGD(tables, lr=config.lr, fused=fused)
+            self._torch = torch.optim.SGD(parameters, lr=config.lr, fused=fused)
 
+    @torch.no_grad()
     def step(self, epoch: int) -> None:
         for group in self._torch.param_groups:
             group["lr"] = self._config.lr * self._config.lr_decay**epoch

@@ -3,56 +3,79 @@
 from __future__ import annotations
 
 import math
+from abc import ABC, abstractmethod
+from typing import Generic, TypeVar
 
 import numpy as np
 import torch
 
 from eras.graph.queries import Ints, Queries
-from eras.models import BlockBilinear
+from eras.models import BlockBilinear, KnowledgeModel
 from eras.training.batches import epoch_order, make_batch, sample_candidates
 from eras.training.config import TrainConfig
 from eras.training.objective import ScoreBuffer
 from eras.training.optimiser import Optimiser
 from eras.training.step import Gradients, loss_and_gradients
 
+AnyModel = TypeVar("AnyModel", bound=KnowledgeModel)
 
-class Stepper:
+
+class Stepper(ABC, Generic[AnyModel]):
     """Step s of epoch e is a function of the parameters, the optimiser's state and (seed, e, s) alone."""
 
-    def __init__(self, model: BlockBilinear, queries: Queries, config: TrainConfig) -> None:
+    optimiser: Optimiser
+
+    def __init__(self, model: AnyModel, queries: Queries, config: TrainConfig) -> None:
         self.model, self.queries, self.config = model, queries, config
         self.steps = math.ceil(len(queries) / config.batch_size)
-        self.gradients = Gradients.like(model)
-        self.optimiser = Optimiser(model, self.gradients, config)
-        self._buffer = ScoreBuffer(model.n_entities, config.batch_size, config.memory_mb, model.device)
         self._order: tuple[int, Ints] | None = None
 
-    @torch.no_grad()
     def step(self, epoch: int, step: int) -> tuple[float, float]:
         """Take one step; (loss, penalty). Where they are not finite, the parameters are left as they were."""
         size = self.config.batch_size
         picked = self._order_of(epoch)[step * size : (step + 1) * size]
-        batch = make_batch(self.model, self.queries, picked)
-        candidates = None
-        if 0 < self.config.negatives < self.model.n_entities:
-            rng = np.random.default_rng([self.config.seed, epoch, step])
-            candidates = sample_candidates(batch, self.model.n_entities, self.config.negatives, rng)
-        generator = self._dropout_generator(epoch, step)
-        loss, penalty = loss_and_gradients(
-            self.model, batch, self.config, self._buffer, self.gradients, generator, candidates
-        )
-        values = float(loss), float(penalty)
+        values = self.fill_gradients(picked, epoch, step)
         if math.isfinite(sum(values)):
             self.optimiser.step(epoch)
         return values
+
+    @abstractmethod
+    def fill_gradients(self, picked: Ints, epoch: int, step: int) -> tuple[float, float]:
+        """(loss, penalty) of the questions at positions `picked`, their gradients left with the parameters."""
+
+    def place(self, epoch: int, step: int) -> int:
+        """A seed for what is drawn in this step alone."""
+        return ((self.config.seed * 1_000_003 + epoch) * 1_000_003 + step) % (1 << 63)
+
+    def numbers(self, epoch: int, step: int) -> np.random.Generator:
+        """What draws the candidates of this step, where they are a sample."""
+        return np.random.default_rng([self.config.seed, epoch, step])
 
     def _order_of(self, epoch: int) -> Ints:
         if self._order is None or self._order[0] != epoch:
             self._order = epoch, epoch_order(len(self.queries), self.config.seed, epoch)
         return self._order[1]
 
-    def _dropout_generator(self, epoch: int, step: int) -> torch.Generator | None:
-        if not self.config.dropout:
-            return None
-        place = (self.config.seed * 1_000_003 + epoch) * 1_000_003 + step
-        return torch.Generator().manual_seed(place % (1 << 63))
+
+class BlockStepper(Stepper[BlockBilinear]):
+    """The block-bilinear model, with gradients written by hand: three matrix products for each step."""
+
+    def __init__(self, model: BlockBilinear, queries: Queries, config: TrainConfig) -> None:
+        super().__init__(model, queries, config)
+        self.gradients = Gradients.like(model)
+        for name, table in model.tables.items():
+            table.grad = getattr(self.gradients, name)
+        self.optimiser = Optimiser(model.tables, config)
+        self._buffer = ScoreBuffer(model.n_entities, config.batch_size, config.memory_mb, model.device)
+
+    @torch.no_grad()
+    def fill_gradients(self, picked: Ints, epoch: int, step: int) -> tuple[float, float]:
+        config, model = self.config, self.model
+        batch = make_batch(model, self.queries, picked)
+        candidates = None
+        if 0 < config.negatives < model.n_entities:
+            rng = self.numbers(epoch, step)
+            candidates = sample_candidates(batch.answer_entity, model.n_entities, config.negatives, rng)
+        generator = torch.Generator().manual_seed(self.place(epoch, step)) if config.dropout else None
+        loss, penalty = loss_and_gradients(model, batch, config, self._buffer, self.gradients, generator, candidates)
+        return float(loss), float(penalty)

@@ -6,8 +6,9 @@ import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from eras.evaluation import validator
+from eras.evaluation import metrics, rank
 from eras.graph.planted import Plan, plant
+from eras.graph.queries import Queries
 from eras.search.estimators.oneshot import OneShot
 from eras.search.estimators.supernet import Supernet
 from eras.search.space import Space
@@ -27,7 +28,9 @@ def test_the_reward_on_all_of_validation_is_the_validation_mrr(supernet: Superne
     candidate = supernet.candidates[0]
     judge = OneShot(supernet, VIEW, "mrr", 64)
     asked = judge.draw(10_000, np.random.default_rng(0))
-    assert judge.rewards([candidate], asked).sum() == pytest.approx(validator(VIEW, 64)(supernet))
+    facts = Queries.of(np.concatenate([VIEW.train, VIEW.valid]), len(VIEW.entities), len(VIEW.relations))
+    table = rank(supernet, Queries.of(VIEW.valid, len(VIEW.entities), len(VIEW.relations)), facts)
+    assert judge.rewards([candidate], asked).sum() == pytest.approx(metrics(table)["mrr"])
 
 
 def test_what_a_group_earns_depends_on_its_own_structure_alone(supernet: Supernet) -> None:

@@ -10,7 +10,7 @@ from eras.scoring import ScoringFunction, Structure
 from eras.scoring.named import named
 from eras.search.space import Space, allowed
 from eras.search.strategies.autosf import AutoSF, first_candidates
-from eras.search.strategies.features import shape_features, symmetry_features
+from eras.search.strategies.features import shape_features, symmetry_features, value_features
 
 PUBLISHED = ["autosf-wn18", "autosf-wn18rr", "autosf-fb15k", "autosf-fb15k237", "autosf-yago3-10"]
 SPACE = Space(4, 1)
@@ -127,6 +127,7 @@ def test_features_do_not_depend_on_names_and_say_what_a_relation_can_be(structur
     renamed = Structure((-np.sign(cells) * (M + 1 - np.abs(cells)) * (cells != 0)).tolist())
     assert np.array_equal(symmetry_features(renamed), features)
     assert np.array_equal(shape_features(renamed), shape_features(structure))
+    assert np.array_equal(value_features(renamed), value_features(structure))
     skew = any(
         np.array_equal(g, -g.T)
         for values in np.ndindex(*(2 * M,) * M)

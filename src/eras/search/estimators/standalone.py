@@ -11,21 +11,21 @@ import signal
 import time
 import warnings
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 import numpy.typing as npt
 import torch
 
 from eras.errors import DivergedError
-from eras.evaluation import rank
+from eras.evaluation import Selection
 from eras.graph import TrainingView
 from eras.graph.model import Triples
 from eras.graph.queries import Queries
 from eras.models import BlockBilinear
 from eras.scoring import ScoringFunction
 from eras.training import TrainConfig
-from eras.training.stepper import Stepper
+from eras.training.stepper import BlockStepper
 
 Floats = npt.NDArray[np.float64]
 
@@ -68,12 +68,12 @@ class Task:
             return self
         facts = np.concatenate([self.train, self.valid])
         dealt = facts[np.random.default_rng([replica, 0, 0, _DEAL]).permutation(len(facts))]
-        return Task(self.relations, self.n_entities, dealt[: len(self.train)], dealt[len(self.train) :])
+        return replace(self, train=dealt[: len(self.train)], valid=dealt[len(self.train) :])
 
 
 @dataclass(frozen=True, eq=False)
 class Trial:
-    """Validation MRR of a training, and its parts: the reciprocal ranks of each relation, added up (n_relations,)."""
+    """Selection MRR of a training, and its parts: the reciprocal ranks of each relation, added up (n_relations,)."""
 
     mrr: float
     by_relation: Floats
@@ -143,18 +143,16 @@ def train_briefly(task: Task, config: TrainConfig, function: ScoringFunction, ep
     started = time.monotonic()
     torch.set_num_threads(1)
     sizes = task.n_entities, len(task.relations)
-    asked = Queries.of(task.valid, *sizes)
-    known = Queries.of(np.concatenate([task.train, task.valid]), *sizes)
+    selection = Selection(task.train, task.valid, *sizes, config.memory_mb)
     every, found = min(config.validate_every, max(1, epochs // VALIDATIONS)), [np.zeros(sizes[1])]
     for epoch, model in enumerate(train_epochs(task, function, config, epochs), start=1):
         if epoch % every and epoch < epochs:
             continue
         try:
-            table = rank(model, asked, known, memory_mb=config.memory_mb)
+            relation, reciprocal_rank = selection.by_answer(model)
         except DivergedError:
             break
-        reciprocal_rank: Floats = 2.0 / (table["low"] + table["high"]).to_numpy()
-        found.append(np.bincount(table["relation"].to_numpy(), reciprocal_rank, sizes[1]).astype(np.float64))
+        found.append(np.bincount(relation, reciprocal_rank, sizes[1]).astype(np.float64))
     better = sorted(found, key=np.sum, reverse=True)[: max(1, len(found) // 2)]
     parts = np.mean(better, axis=0)
     return Trial(float(parts.sum() / (2 * len(task.valid))), parts, time.monotonic() - started)
@@ -183,9 +181,9 @@ def epoch_seconds(view: TrainingView, function: ScoringFunction, config: TrainCo
     return (time.monotonic() - started) / taken * stepper.steps
 
 
-def _stepper(task: Task, function: ScoringFunction, config: TrainConfig) -> Stepper:
+def _stepper(task: Task, function: ScoringFunction, config: TrainConfig) -> BlockStepper:
     model = BlockBilinear(
         function, task.relations, task.n_entities, config.dim, reciprocal=config.reciprocal, device=config.device
     )
     model.initialise(config.seed, config.init, config.init_scale)
-    return Stepper(model, Queries.of(task.train, task.n_entities, len(task.relations)), config)
+    return BlockStepper(model, Queries.of(task.train, task.n_entities, len(task.relations)), config)

@@ -24,6 +24,9 @@ _PURPOSE = 14  # part of the seed, so that no other generator draws the same num
 PARENTS = 8
 """Functions of a round that the next ones come from."""
 
+BLIND = 4
+"""One candidate in so many is drawn from those that the predictor did not choose: it could not be corrected else."""
+
 PATIENCE = 20
 """Draws for each candidate that is wanted; a small space may have no new ones left."""
 
@@ -54,13 +57,15 @@ class AutoSF:
         self.size = 0
 
     def sample(self, count: int) -> Tokens:
-        """The candidates to start from, then those of a round's many that the predictor likes best."""
+        """The candidates to start from, then those that the predictor likes best of a round, and a few others."""
         if self.waiting:
             chosen, self.waiting = self.waiting[:count], self.waiting[count:]
         else:
             pool = self._pool()
-            liked = self.predictor.predict(pool)
-            chosen = [np.array(pool[i]) for i in np.argsort(-liked, kind="stable")[:count]]
+            order = np.argsort(-self.predictor.predict(pool), kind="stable")
+            blind = count // BLIND
+            picked = [*order[: count - blind], *self.rng.permutation(order[count - blind :])[:blind]]
+            chosen = [np.array(pool[i]) for i in picked]
         for row in chosen:
             self.seen.add(self._form(row))
         return np.array(chosen, dtype=np.int64).reshape(-1, self.space.decisions)

@@ -3,7 +3,8 @@
 A structure can model a symmetric relation if some values of its relation blocks make g(r) symmetric, and an
 anti-symmetric one if some make it skew. How special those values must be says much about it: each way in which the
 blocks' values can coincide, up to names and signs, gives two features. With four blocks there are 11 such ways, and 22
-features, as published. To these come counts of cells. Nothing here depends on the names and signs of blocks.
+features, as published. To these come counts of cells, and what g(r) is like for random values. Nothing here depends
+on the names and signs of blocks.
 """
 
 from __future__ import annotations
@@ -19,6 +20,9 @@ from eras.scoring import Structure
 
 Ints = npt.NDArray[np.int64]
 Floats = npt.NDArray[np.float64]
+
+DRAWS = 200
+"""Random values of the relation blocks that a structure is looked at with."""
 
 
 def symmetry_features(structure: Structure) -> Floats:
@@ -41,6 +45,24 @@ def shape_features(structure: Structure) -> Floats:
     spread = [f(counts) for counts in (filled.sum(0), filled.sum(1), blocks) for f in (np.min, np.max, np.std)]
     mirrored = [(filled & (image == cells)).sum() for image in (cells.T, -cells.T)]
     return np.array([filled.sum(), np.diag(filled).sum(), (filled & filled.T).sum(), *mirrored, *spread], np.float64)
+
+
+def value_features(structure: Structure) -> Floats:
+    """What g(r) is like on average over random values of the relation blocks, scaled to length one.
+
+    Its singular values; how symmetric it is, and how much that varies with r; how far it is from being singular; how
+    far two relations are from commuting.
+    """
+    cells = np.array(structure.canonical().cells)
+    values = np.random.default_rng(0).standard_normal((DRAWS, structure.blocks + 1))
+    g = np.sign(cells) * values[:, np.abs(cells)]
+    g /= np.maximum(np.linalg.norm(g, axis=(1, 2), keepdims=True), 1e-12)
+    singular = np.linalg.svd(g, compute_uv=False)
+    symmetric = np.linalg.norm(g + g.swapaxes(1, 2), axis=(1, 2)) / 2
+    one, other = np.split(g, 2)
+    commutator = np.linalg.norm(one @ other - other @ one, axis=(1, 2))
+    spread = [f(symmetric) for f in (np.mean, np.std, np.min, np.max)]
+    return np.array([*singular.mean(0), singular.prod(1).mean(), commutator.mean(), *spread], np.float64)
 
 
 @lru_cache

@@ -8,10 +8,11 @@ import numpy as np
 import numpy.typing as npt
 
 from eras.search.space import Space
-from eras.search.strategies.features import shape_features, symmetry_features
+from eras.search.strategies.features import shape_features, symmetry_features, value_features
 
 Floats = npt.NDArray[np.float64]
 
+FEATURES = symmetry_features, shape_features, value_features
 PENALTY = 3.0
 FOLDS = 5
 LEAST = 10
@@ -50,7 +51,7 @@ class Predictor:
         found = []
         for row in rows:
             candidate = self.space.decode(np.array(row), constrained=False)
-            found.append(np.concatenate([f(s) for s in candidate or () for f in (symmetry_features, shape_features)]))
+            found.append(np.concatenate([f(s) for s in candidate or () for f in FEATURES]))
         return np.array(found)
 
     def _predict(self, known: Floats, rewards: Floats, asked: Floats) -> Floats:

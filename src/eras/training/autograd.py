@@ -1,0 +1,92 @@
+"""Training steps with gradients from autograd, on the same merged questions as those written by hand."""
+
+from __future__ import annotations
+
+import numpy as np
+import torch
+from torch import Tensor
+from torch.nn.functional import dropout
+
+from eras.graph.queries import Ints, Queries
+from eras.models.base import EmbeddingModel
+from eras.training.batches import sample_candidates
+from eras.training.config import TrainConfig
+from eras.training.losses import LOSSES, Asked
+from eras.training.optimiser import Optimiser
+from eras.training.stepper import Stepper
+
+BLOCKS = 6
+"""Score blocks that live at the same time in a loss and its gradient, about."""
+
+
+class AutogradStepper(Stepper[EmbeddingModel]):
+    def __init__(self, model: EmbeddingModel, queries: Queries, config: TrainConfig) -> None:
+        super().__init__(model, queries, config)
+        self.optimiser = Optimiser(dict(model.named_parameters()), config)
+
+    def fill_gradients(self, picked: Ints, epoch: int, step: int) -> tuple[float, float]:
+        picked = picked[np.argsort(self.queries.side[picked], kind="stable")]
+        self.model.zero_grad()
+        self.model.train()
+        with torch.random.fork_rng(devices=[]), torch.enable_grad():
+            torch.manual_seed(self.place(epoch, step))
+            loss = self._loss(picked, self.numbers(epoch, step))
+            penalty = self._penalty(picked)
+        self.model.eval()
+        return loss, penalty
+
+    def _loss(self, picked: Ints, rng: np.random.Generator) -> float:
+        """Encode all questions of the batch, compare them in blocks under the memory budget, and go back."""
+        model, config, asked = self.model, self.config, self.queries
+        encoded = model.encode(asked.entity[picked], asked.relation[picked], asked.side[picked])
+        if config.dropout:
+            encoded = (dropout(encoded[0], config.dropout), *encoded[1:])
+        answers, counts = asked.answers_of(picked), torch.from_numpy(asked.counts[picked].astype(np.float32))
+        row, answer = torch.from_numpy(answers.row).to(model.device), torch.from_numpy(answers.entity).to(model.device)
+        candidates, log_weight = None, None
+        if 0 < config.negatives < model.n_entities:
+            drawn = sample_candidates(answer, model.n_entities, config.negatives, rng)
+            candidates, answer, log_weight = drawn.entity, drawn.answer, drawn.log_weight
+        table = model.candidates(candidates)
+        leaves, leaf = [_leaf(part) for part in encoded], _leaf(table)
+        block = max(1, (config.memory_mb << 20) // (BLOCKS * 4 * len(table)))
+        total = 0.0
+        for start in range(0, len(picked), block):
+            stop = min(start + block, len(picked))
+            first, last = torch.searchsorted(row, torch.tensor([start, stop], device=row.device)).tolist()
+            these = Asked(row[first:last] - start, answer[first:last], counts[start:stop].to(model.device), log_weight)
+            scores = model.compare(tuple(part[start:stop] for part in leaves), leaf)
+            loss = LOSSES[config.loss](scores, these, config) / len(row)
+            torch.autograd.backward(loss)
+            total += float(loss.detach())
+        gradients = [part.grad for part in (*leaves, leaf)]
+        reached = [(part, g) for part, g in zip((*encoded, table), gradients, strict=True) if g is not None]
+        torch.autograd.backward([part for part, _ in reached], [g for _, g in reached])
+        return total
+
+    def _penalty(self, picked: Ints) -> float:
+        """The regulariser over the vectors of all answers' triples, elementwise."""
+        config, model = self.config, self.model
+        if config.regulariser == "none" or not config.reg_weight:
+            return 0.0
+        asked, answers = self.queries, self.queries.answers_of(picked)
+        power = 3 if config.regulariser == "n3" else 2
+        rows = asked.relation[picked] + (model.n_relations * asked.side[picked] if model.reciprocal else 0)
+        counts = torch.from_numpy(asked.counts[picked].astype(np.float32)).to(model.device)
+        total = _powers(model.entities, answers.entity, power).sum()
+        total = total + (counts * _powers(model.entities, asked.entity[picked], power)).sum()
+        total = total + (counts * _powers(model.relations, rows, power)).sum()
+        total = total * (config.reg_weight / len(answers.row))
+        torch.autograd.backward(total)
+        return float(total.detach())
+
+
+def _leaf(tensor: Tensor) -> Tensor:
+    return tensor.detach().requires_grad_(tensor.requires_grad)
+
+
+def _powers(table: Tensor, rows: Ints, power: int) -> Tensor:
+    """(B,): Σ |x|^power of rows; each different row is looked at once."""
+    different, back = np.unique(rows, return_inverse=True)
+    sizes = table[torch.from_numpy(different).to(table.device)].flatten(1).abs().pow(power).sum(1)
+    return sizes[torch.from_numpy(back.ravel()).to(table.device)]

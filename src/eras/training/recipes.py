@@ -1,0 +1,28 @@
+"""How each model that is no block structure is trained where nothing else is said.
+
+From the papers: label smoothing and Adam for the convolutional models and TuckER, self-adversarial weights for RotatE.
+Where those settings belong to one data set, what does well on validation of UMLS stands in their place. `dim` is an
+upper bound.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+_ADAM = {"optimiser": "adam", "regulariser": "none", "init": "xavier", "validate_every": 5}
+_ONE_TO_N = {**_ADAM, "loss": "binary", "label_smoothing": 0.1, "lr": 1e-3, "batch_size": 128}
+_DISTANCE = {**_ADAM, "loss": "softmax", "lr": 1e-2}
+
+RECIPES: dict[str, dict[str, Any]] = {
+    "transe": {**_DISTANCE},
+    "transh": {**_DISTANCE},
+    "rotate": {**_DISTANCE},
+    "rescal": {"dim": 128, "init": "xavier"},
+    "hole": {"init": "xavier"},
+    "holex": {"init": "xavier"},
+    "quate": {"init": "xavier"},
+    "tucker": {**_ONE_TO_N, "dim": 200},
+    "conve": {**_ONE_TO_N, "dim": 200},
+    "hyper": {**_ONE_TO_N, "dim": 200},
+    "ntn": {**_ADAM, "lr": 1e-3, "dim": 64},
+}
