@@ -18,7 +18,7 @@ from eras.graph import Graph, load_graph, read_graph, write_graph
 from eras.report.comparison import draw_comparison
 from eras.scoring import ScoringFunction
 from eras.search.config import METHODS, SearchConfig, method_config
-from eras.search.estimators.standalone import StandAlone
+from eras.search.estimators.standalone import FEW_VALID, StandAlone
 from eras.search.plan import plan_search
 from eras.search.race import Race
 from eras.search.result import Watch
@@ -29,6 +29,9 @@ POINTS = 12
 
 UNSEEN = 100
 """The first of the replicas that judge what was found: seeds, and on small graphs deals, that no search has met."""
+
+DEALS = 3
+"""Full trainings that judge a function where validation triples are few, each on another deal of the facts."""
 
 Curve = list[tuple[float, float]]
 """(seconds, selection MRR of what was held for the best by then), in the order of time."""
@@ -158,8 +161,9 @@ def _compare(folder: Path, manifest: dict[str, Any], watch: Watch, on_method: On
         estimator = StandAlone(graph.training_view(), config.training, workers)
         judge = Race(estimator, Journal(folder / "judged.jsonl"), stop_if_asked)
         functions = [result.function for result in results.values()]
-        trials = judge.measure(functions, config.most_epochs, range(UNSEEN, UNSEEN + config.replicas))
-        full = np.reshape([trial.mrr for trial in trials], (config.replicas, -1)).mean(0).tolist()
+        trainings = DEALS if len(graph.valid) < FEW_VALID else config.replicas
+        trials = judge.measure(functions, config.most_epochs, range(UNSEEN, UNSEEN + trainings))
+        full = np.reshape([trial.mrr for trial in trials], (trainings, -1)).mean(0).tolist()
         curves = {method: _curve(folder / method, result, judge, config) for method, result in results.items()}
     rows = {
         method: {
@@ -178,7 +182,7 @@ def _compare(folder: Path, manifest: dict[str, Any], watch: Watch, on_method: On
         "dim": config.training.dim,
         "trial_epochs": config.trial_epochs,
         "full_epochs": config.most_epochs,
-        "full_trainings": config.replicas,
+        "full_trainings": trainings,
     }
     comparison = Comparison(rows, curves, settings, folder)
     draw_comparison(graph.name, curves, folder / "comparison.svg")

@@ -9,6 +9,7 @@ from torch.nn.functional import dropout
 
 from eras.graph.queries import TAIL
 from eras.models.base import Options, Product
+from eras.models.rescal import by_relation
 
 
 class TuckEROptions(Options):
@@ -20,7 +21,10 @@ class TuckEROptions(Options):
 
 
 class TuckER(Product):
-    """relations: (rows, d_r); core: (d_r, dim, dim)."""
+    """relations: (rows, d_r); core: (d_r, dim, dim).
+
+    The matrix W ×₁ r is made once for all questions of a step about r, so they share what dropout leaves of it.
+    """
 
     Options = TuckEROptions
 
@@ -36,7 +40,8 @@ class TuckER(Product):
     def query(self, e: Tensor, relation: Tensor, side: int) -> Tensor:
         o, core = self.options, self.core if side == TAIL else self.core.transpose(1, 2)
         x = dropout(self.norms[0](e), o.input_dropout, self.training)
-        matrix = torch.einsum("bk,kij->bij", self.relations[relation], core)
-        matrix = dropout(matrix, o.core_dropout, self.training)
-        q = torch.einsum("bi,bij->bj", x, matrix)
+        which, row = torch.unique(relation, return_inverse=True)
+        matrices = torch.einsum("rk,kij->rij", self.relations[which], core)
+        matrices = dropout(matrices, o.core_dropout, self.training)
+        q = by_relation(x, row, matrices, lambda part, matrix: part @ matrix)
         return dropout(self.norms[1](q), o.output_dropout, self.training)
