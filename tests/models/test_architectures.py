@@ -250,7 +250,7 @@ def test_names_settings_and_their_mistakes() -> None:
     assert Architecture.parse("conve:channels=64,kernel=5").checked_options().model_dump()["channels"] == 64
     with pytest.raises(UnknownNameError, match="rotate"):
         to_function("rotat")
-    with pytest.raises(SettingError, match=r"chanels.*channels"):
+    with pytest.raises(SettingError, match=r"no setting .chanels.; it has height, channels"):
         to_function("conve:chanels=3")
     with pytest.raises(SettingError, match="name=value"):
         to_function("conve:channels")

@@ -7,6 +7,7 @@ from typer.testing import CliRunner
 
 from eras.cli.functions import app
 from eras.errors import OutputError
+from eras.models import ARCHITECTURES
 from eras.scoring import NAMES, ScoringFunction, Structure
 
 
@@ -20,7 +21,7 @@ def run(*arguments):
 
 def test_list():
     listed = json.loads(run("list", "--json").stdout)
-    assert [entry["name"] for entry in listed] == list(NAMES)
+    assert [entry["name"] for entry in listed] == [*NAMES, *ARCHITECTURES]
     assert listed[0]["structures"][0]["can_be"] == ["symmetric"]
     assert run("list").stdout == ""
 
@@ -32,6 +33,8 @@ def test_show():
     assert shown["can_be"] == ["symmetric"]
     assert shown["canonical"] == [[1, 2], [2, -1]]
     assert run("show", "complex").stdout == ""
+    assert json.loads(run("show", "conve:kernel=5", "--json").stdout)["options"]["kernel"] == 5
+    assert "conve:channels=" in run("show", "conve").stderr
 
 
 def test_show_for_people(tmp_path):

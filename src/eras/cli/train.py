@@ -115,7 +115,9 @@ def _introduce(graph: Graph, function: Function, chosen: TrainConfig, given: dic
         lacking = f"the grouping names relations that the graph lacks: {', '.join(strangers[:5])}"
         notes = [sentence for structure in function.structures for sentence in structure.degeneracies()]
         show_notes([*notes, *([lacking] if strangers else [])])
-    shown = ("dim", "epochs", "batch_size", "optimiser", "lr", "regulariser", "reg_weight", "validate_every")
+    other = [] if isinstance(function, ScoringFunction) else ["loss"]
+    penalty = ["regulariser", *(["reg_weight"] if chosen.regulariser != "none" else [])]
+    shown = ["dim", "epochs", "batch_size", *other, "optimiser", "lr", *penalty, "validate_every"]
     names = [*shown, *(name for name in given if name not in shown)]
     parts = [f"{name} [bold]{getattr(chosen, name)}[/]" + ("" if name in given else "*") for name in names]
     say("Settings (* chosen for this graph): " + ", ".join(parts))

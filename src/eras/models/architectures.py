@@ -89,9 +89,10 @@ class Architecture:
             return self.kind.Options(**self.options)
         except ValidationError as error:
             first = error.errors()[0]
-            known = ", ".join(self.kind.Options.model_fields) or "none"
-            name = ".".join(map(str, first["loc"]))
-            raise SettingError(f"setting {name} of {self.name}: {first['msg']} (its settings: {known})") from error
+            name, known = first["loc"][0], ", ".join(self.kind.Options.model_fields) or "none"
+            if first["type"] == "extra_forbidden":
+                raise SettingError(f"{self.name} has no setting {name!r}; it has {known}") from error
+            raise SettingError(f"{self.name}: setting {name} = {first['input']!r}: {first['msg']}") from error
 
     def to_json(self) -> dict[str, Any]:
         return {"model": self.name, "options": self.checked_options().model_dump()}
