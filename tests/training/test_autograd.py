@@ -114,6 +114,13 @@ def test_the_penalty_is_a_sum_over_triples() -> None:
     assert penalty == pytest.approx(0.5 * total / len(answers.row), rel=1e-4)
 
 
+@pytest.mark.parametrize("name", ["tucker", "conve:channels=4", "hyper:channels=4"])
+def test_a_batch_with_a_single_question_is_no_trouble_for_batch_norm(name: str) -> None:
+    one = stepper(name)
+    for picked in ([0], [0, len(one.queries) - 1]):  # a tail question alone, and one of each side
+        assert all(np.isfinite(one.fill_gradients(np.array(picked), 0, 0)))
+
+
 def test_every_model_has_a_recipe() -> None:
     assert set(RECIPES) == set(ARCHITECTURES)
 

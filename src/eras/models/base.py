@@ -152,8 +152,12 @@ class EmbeddingModel(nn.Module):
             picked = np.flatnonzero(side == one)
             if len(picked):
                 rows = relation[picked] + self.n_relations * (one if self.reciprocal else 0)
-                e = self.entities[self._ids(entity[picked])]
-                parts.append(self.encode_side(e, self._ids(rows), one))
+                if self.training and len(picked) == 1:  # batch norm needs two rows
+                    picked, rows = np.repeat(picked, 2), np.repeat(rows, 2)
+                    encoded = self.encode_side(self.entities[self._ids(entity[picked])], self._ids(rows), one)
+                    parts.append(tuple(part[:1] for part in encoded))
+                    continue
+                parts.append(self.encode_side(self.entities[self._ids(entity[picked])], self._ids(rows), one))
         if len(parts) == 1:
             return parts[0]
         back = self._ids(np.argsort(np.argsort(side, kind="stable"), kind="stable"))
@@ -203,11 +207,7 @@ class Product(EmbeddingModel):
         return table @ encoded[0].t()
 
 
-def squared_distances(q: Tensor, table: Tensor) -> Tensor:
-    """(n, B): ‖e − q‖² as one product, ‖e‖² − 2 e·q + ‖q‖²."""
-    return (table.square().sum(1, keepdim=True) - 2 * (table @ q.t()) + q.square().sum(1)).clamp(min=0)
-
-
 def distances(q: Tensor, table: Tensor) -> Tensor:
-    """(n, B): ‖e − q‖, with a gradient where it is zero."""
-    return (squared_distances(q, table) + 1e-9).sqrt()
+    """(n, B): ‖e − q‖ as one product, ‖e − q‖² = ‖e‖² − 2 e·q + ‖q‖²; with a gradient where it is zero."""
+    squares = table.square().sum(1, keepdim=True) - 2 * (table @ q.t()) + q.square().sum(1)
+    return (squares.clamp(min=0) + 1e-9).sqrt()

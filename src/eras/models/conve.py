@@ -12,13 +12,16 @@ from eras.errors import SettingError
 from eras.models.base import Options, Product
 
 
-class ConvEOptions(Options):
-    height: int | None = Field(None, ge=1, description="Rows of an embedding as a picture; near the square root.")
+class ConvolutionOptions(Options):
     channels: int = Field(32, ge=1, description="Filters.")
-    kernel: int = Field(3, ge=1, description="Side of a filter.")
-    input_dropout: float = Field(0.2, ge=0, lt=1, description="Dropout of the picture.")
+    input_dropout: float = Field(0.2, ge=0, lt=1, description="Dropout of what is convolved.")
     feature_dropout: float = Field(0.2, ge=0, lt=1, description="Dropout of whole feature maps.")
     output_dropout: float = Field(0.3, ge=0, lt=1, description="Dropout of the question, before its norm.")
+
+
+class ConvEOptions(ConvolutionOptions):
+    height: int | None = Field(None, ge=1, description="Rows of an embedding as a picture; near the square root.")
+    kernel: int = Field(3, ge=1, description="Side of a filter.")
 
 
 class ConvE(Product):

@@ -8,16 +8,12 @@ from torch import Tensor, nn
 from torch.nn.functional import dropout
 
 from eras.errors import SettingError
-from eras.models.base import Options, Product
-from eras.models.conve import with_bias, with_one
+from eras.models.base import Product
+from eras.models.conve import ConvolutionOptions, with_bias, with_one
 
 
-class HypEROptions(Options):
-    channels: int = Field(32, ge=1, description="Filters.")
+class HypEROptions(ConvolutionOptions):
     kernel: int = Field(9, ge=1, description="Length of a filter.")
-    input_dropout: float = Field(0.2, ge=0, lt=1, description="Dropout of the entity.")
-    feature_dropout: float = Field(0.2, ge=0, lt=1, description="Dropout of whole feature maps.")
-    output_dropout: float = Field(0.3, ge=0, lt=1, description="Dropout of the question, before its norm.")
 
 
 class HypER(Product):
