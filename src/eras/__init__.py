@@ -16,11 +16,13 @@ from eras._version import __version__
 
 if TYPE_CHECKING:
     from eras.api import Comparison, SearchResult, compare, evaluate, fit, resume, search_function, train
+    from eras.api.rules import learn_rules
     from eras.errors import ErasError
     from eras.evaluation import Evaluation
     from eras.graph import Graph, load_graph
     from eras.scoring import ScoringFunction, Structure, load_function
     from eras.store import Model
+    from eras.store.rules import RuleModel
     from eras.training import TrainConfig
 
 # Loaded at the first use, so that `import eras` and `eras --help` do not wait for torch.
@@ -30,6 +32,7 @@ _HOMES = {
     "Evaluation": "eras.evaluation",
     "Graph": "eras.graph",
     "Model": "eras.store",
+    "RuleModel": "eras.store.rules",
     "ScoringFunction": "eras.scoring",
     "SearchResult": "eras.api",
     "Structure": "eras.scoring",
@@ -37,6 +40,7 @@ _HOMES = {
     "compare": "eras.api",
     "evaluate": "eras.api",
     "fit": "eras.api",
+    "learn_rules": "eras.api.rules",
     "load_function": "eras.scoring",
     "load_graph": "eras.graph",
     "resume": "eras.api",
@@ -50,6 +54,7 @@ __all__ = [
     "Evaluation",
     "Graph",
     "Model",
+    "RuleModel",
     "ScoringFunction",
     "SearchResult",
     "Structure",
@@ -58,6 +63,7 @@ __all__ = [
     "compare",
     "evaluate",
     "fit",
+    "learn_rules",
     "load_function",
     "load_graph",
     "resume",

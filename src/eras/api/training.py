@@ -16,7 +16,7 @@ from eras.graph import Graph, load_graph, read_graph
 from eras.models import Architecture, Function, KnowledgeModel, build_model, to_function
 from eras.report import model_card
 from eras.scoring import ScoringFunction, Structure
-from eras.store import Model, claim, write_model
+from eras.store import Model, Predictor, claim, load_model, write_model
 from eras.store.directory import read_config, read_function, read_manifest, start, working_in
 from eras.training import Report, TrainConfig, Trainer, recommend
 
@@ -71,9 +71,9 @@ def resume_training(folder: Path, *, on_step: OnStep = lambda report: None) -> M
     return _run(folder, graph, function, config, on_step)
 
 
-def evaluate(model: Model | str | Path, split: Literal["valid", "test"] = "test", **options: Any) -> Evaluation:
-    """Rank a split of the model's graph; see `Evaluation` for metrics and breakdowns."""
-    model = model if isinstance(model, Model) else Model.load(model)
+def evaluate(model: Predictor | str | Path, split: Literal["valid", "test"] = "test", **options: Any) -> Evaluation:
+    """Rank a split of the graph of a model, or of rules; see `Evaluation` for metrics and breakdowns."""
+    model = model if isinstance(model, Predictor) else load_model(model)
     return model.evaluate(split, **options)
 
 

@@ -40,9 +40,9 @@ def evaluate(
     as_json: Json = False,
 ) -> None:
     """Rank every triple of a split on both sides among all entities, filtered by all known facts; ties count half."""
-    from eras.store import Model
+    from eras.store import load_model
 
-    model = Model.load(run)
+    model = load_model(run)
     with console.status("Ranking"):
         result = model.evaluate(split.value)
     if as_json:

@@ -21,6 +21,7 @@ VERBS = {
     "train": ("eras.cli.train", "Train a scoring function on a graph."),
     "resume": ("eras.cli.resume", "Go on with what was stopped or killed: a run, search, fit or comparison."),
     "evaluate": ("eras.cli.evaluate", "Rank a split with a trained model: MRR, Hits@k, breakdowns."),
+    "rules": ("eras.cli.rules", "Learn rules, predict by them, read them."),
     "predict": ("eras.cli.predict", "Complete triples: the best tails, heads or relations."),
 }
 

@@ -2,14 +2,26 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 from rich.markup import escape
 
 from eras.cli.common import Json, Run, console, emit_json, examples, plain_table, say
 
+if TYPE_CHECKING:
+    from eras.store import Predictor
+    from eras.store.rules import RuleModel
+
 app = typer.Typer(rich_markup_mode=None, add_completion=False)
+
+
+HeadOption = Annotated[str | None, typer.Option("--head", help="Name or label of the head entity.")]
+RelationOption = Annotated[str | None, typer.Option("--relation", help="Name of the relation.")]
+TailOption = Annotated[str | None, typer.Option("--tail", help="Name or label of the tail entity.")]
+Most = Annotated[int, typer.Option("-k", min=1, help="How many completions.")]
+IncludeKnown = Annotated[bool, typer.Option("--include-known", help="Do not leave out facts that the graph holds.")]
 
 
 @app.command(
@@ -17,41 +29,73 @@ app = typer.Typer(rich_markup_mode=None, add_completion=False)
         "eras predict runs/umls --head virus --relation causes -k 5",
         "eras predict runs/umls --relation causes --tail neoplastic_process --json",
         "eras predict runs/umls --head virus --tail disease_or_syndrome",
+        "eras predict runs/umls --head virus --relation causes --because runs/umls-rules",
     )
 )
 def predict(
     run: Run,
-    head: Annotated[str | None, typer.Option("--head", help="Name or label of the head entity.")] = None,
-    relation: Annotated[str | None, typer.Option("--relation", help="Name of the relation.")] = None,
-    tail: Annotated[str | None, typer.Option("--tail", help="Name or label of the tail entity.")] = None,
-    k: Annotated[int, typer.Option("-k", min=1, help="How many completions.")] = 10,
-    include_known: Annotated[
-        bool, typer.Option("--include-known", help="Do not leave out facts that the graph holds.")
-    ] = False,
+    head: HeadOption = None,
+    relation: RelationOption = None,
+    tail: TailOption = None,
+    k: Most = 10,
+    include_known: IncludeKnown = False,
+    because: Annotated[
+        Path | None, typer.Option("--because", metavar="RULES", help="Give reasons, from a folder of rules.")
+    ] = None,
     as_json: Json = False,
 ) -> None:
     """Give two of head, relation and tail; get the best completions that the graph does not hold yet."""
-    from eras.store import Model
+    from eras.store import Model, load_model
 
-    model = Model.load(run)
+    model = load_model(run)
+    rules = None if because is None else _rules(because, model)
     rows = model.predict(head, relation, tail, k=k, exclude_known=not include_known, output="list")
+    if relation is None and isinstance(model, Model) and not model.config.relation_weight:
+        say("[yellow]note:[/] this model was not trained to rank relations; eras train --relation-weight 0.5 does that")
+    show_predictions(rows, rules, 1, as_json)
+
+
+def _rules(folder: Path, model: Predictor) -> RuleModel:
+    """The rules of a folder, which must be about the model's graph."""
+    from eras.errors import UsageError
+    from eras.store.rules import RuleModel
+
+    rules = RuleModel.load(folder)
+    if rules.graph.fingerprint != model.graph.fingerprint:
+        raise UsageError(f"the rules in {folder} are about another graph, {rules.graph.name}, than {model.graph.name}")
+    return rules
+
+
+def show_predictions(rows: list[dict[str, Any]], rules: RuleModel | None, reasons: int, as_json: bool) -> None:
+    """A table of completions, or JSON; under each, with rules, because of what."""
+    parts = ("head", "relation", "tail")
+    if rules is not None and reasons:
+        for row in rows:
+            found = rules.because(row["head"], row["relation"], row["tail"], k=reasons)
+            row["because"] = [reason.to_json() for reason in found]
     if as_json:
         emit_json(rows)
         return
-    if relation is None and not model.config.relation_weight:
-        say("[yellow]note:[/] this model was not trained to rank relations; eras train --relation-weight 0.5 does that")
     if not rows:
         say("The graph holds every possible completion already; --include-known shows them.")
         return
-    _show(rows)
-
-
-def _show(rows: list[dict[str, Any]]) -> None:
-    parts = ("head", "relation", "tail")
     table = plain_table(*parts, numbers=("score",))
     for row in rows:
         table.add_row(*(_display(row, part) for part in parts), f"{row['score']:.4f}")
     console.print(table)
+    for row in rows:
+        if "because" in row:
+            _show_reasons(row)
+
+
+def _show_reasons(row: dict[str, Any]) -> None:
+    say(f"\n[bold]{_display(row, 'relation')}({_display(row, 'head')}, {_display(row, 'tail')})[/]")
+    for reason in row["because"]:
+        facts = ", ".join(f"{relation}({head}, {tail})" for head, relation, tail in reason["facts"])
+        say(f"  because {escape(facts)}")
+        say(f"  [dim]{reason['confidence']:.3f}  {escape(reason['rule'])}[/]")
+    if not row["because"]:
+        say("  no rule says so")
 
 
 def _display(row: dict[str, Any], part: str) -> str:

@@ -46,6 +46,13 @@ def resume(run: Run, as_json: Json = False) -> None:
             with fit_view(run) as watchers:
                 model = resume_fit(run, watchers=watchers)
             show_fit(model, as_json)
+        case "rules":
+            from eras.api.rules import resume_rules
+            from eras.cli.rules import rules_view, show_rules
+
+            with rules_view(run) as on_progress:
+                rules = resume_rules(run, on_progress=on_progress)
+            show_rules(rules, as_json)
         case _:
             from eras.api.training import resume_training
 

@@ -7,6 +7,8 @@ from typing import Any
 from eras.evaluation import METRICS
 from eras.graph import Graph
 from eras.models import Function
+from eras.rules.config import RuleConfig
+from eras.rules.ruleset import RuleSet
 from eras.scoring import ScoringFunction
 from eras.training.config import TrainConfig
 
@@ -37,13 +39,9 @@ def model_card(
         "## Scoring function",
         picture,
         *([_story(metrics["fit"])] if "fit" in metrics else []),
-        "## Graph",
-        f"{len(graph.entities):,} entities, {len(graph.relations):,} relations; {len(graph.train):,} training, "
-        f"{len(graph.valid):,} validation and {len(graph.test):,} test triples. "
-        f"Fingerprint `{graph.fingerprint[:16]}`.",
-        *([_bullets(graph.notes)] if graph.notes else []),
+        *_graph(graph),
         "## Training",
-        _settings(config),
+        _settings(config.model_dump()),
         f"Best epoch {metrics['training']['best_epoch']} of {metrics['training']['epochs']}; "
         f"{metrics['training']['seconds']:.0f} s of training on {manifest['machine']['device']} "
         f"with {manifest['machine']['threads']} threads.",
@@ -51,6 +49,35 @@ def model_card(
         "## Use",
         '```python\nimport eras\n\nmodel = eras.Model.load("path/to/this/folder")\n'
         f"model.predict(head={graph.entities.name(head)!r}, relation={graph.relations.name(relation)!r}, k=5)\n```",
+    ]
+    return "\n\n".join(sections) + "\n"
+
+
+def rules_card(
+    graph: Graph, rules: RuleSet, config: RuleConfig, metrics: dict[str, Any], manifest: dict[str, Any]
+) -> str:
+    learning = metrics["learning"]
+    best = "\n".join(f"{row['confidence']:.3f}  {row['rule']}" for row in rules.to_dicts(range(20)))
+    head, relation, _ = graph.train[0]
+    sections = [
+        f"# Rules on {graph.name}",
+        f"{len(rules):,} rules, learned from the training facts by eras {manifest['versions']['eras']}.",
+        "## Figures",
+        _figures(metrics),
+        "Filtered by train, validation and test; both sides; all entities as candidates; ties at the middle of their "
+        "range. Predictions are ordered by maximum confidence, ties by the next best rule.",
+        *([_patterns(metrics["test"]["by"]["pattern"])] if "test" in metrics else []),
+        "## Rules",
+        "The most trusted ones, with their confidence; all are in rules.parquet.",
+        f"```\n{best}\n```",
+        *_graph(graph),
+        "## Learning",
+        _settings(config.model_dump()),
+        f"{learning['rounds']:,} rounds in {learning['seconds']:.0f} s.",
+        *([f"Made by:\n\n```\n{manifest['command']}\n```"] if manifest.get("command") else []),
+        "## Use",
+        '```python\nimport eras\n\nrules = eras.RuleModel.load("path/to/this/folder")\n'
+        f"rules.predict(head={graph.entities.name(head)!r}, relation={graph.relations.name(relation)!r}, k=5)\n```",
     ]
     return "\n\n".join(sections) + "\n"
 
@@ -81,9 +108,19 @@ def _patterns(rows: list[dict[str, Any]]) -> str:
     return "\n".join(lines)
 
 
-def _settings(config: TrainConfig) -> str:
+def _graph(graph: Graph) -> list[str]:
+    return [
+        "## Graph",
+        f"{len(graph.entities):,} entities, {len(graph.relations):,} relations; {len(graph.train):,} training, "
+        f"{len(graph.valid):,} validation and {len(graph.test):,} test triples. "
+        f"Fingerprint `{graph.fingerprint[:16]}`.",
+        *([_bullets(graph.notes)] if graph.notes else []),
+    ]
+
+
+def _settings(settings: dict[str, Any]) -> str:
     rows = ["| setting | value |", "|---|---|"]
-    rows += [f"| {key} | {value} |" for key, value in config.model_dump().items()]
+    rows += [f"| {key} | {value} |" for key, value in settings.items()]
     return "\n".join(rows)
 
 

@@ -78,7 +78,7 @@ def start(folder: Path, graph: Graph, function: Function, config: TrainConfig, c
 def write_manifest(
     folder: Path, kind: str, graph: Graph, config: TrainConfig, command: str | None, **facts: Any
 ) -> None:
-    """Say what is being made here (`kind`: train, search, fit or compare), from what, by what; status running."""
+    """Say what is being made here (train, search, fit, compare or rules), from what and by what; status running."""
     write_json(
         folder / "manifest.json",
         {
@@ -197,6 +197,8 @@ def read_model(folder: Path) -> tuple[KnowledgeModel, Function, Graph, TrainConf
     weights = folder / "weights.safetensors"
     if manifest.get("kind") == "compare":
         raise OutputError(f"{folder} holds a comparison of searches, not a model")
+    if manifest.get("kind") == "rules":
+        raise OutputError(f"{folder} holds rules, not a model: eras.RuleModel.load reads them")
     if manifest.get("kind") == "search":
         raise OutputError(f"{folder} holds a search: train what it found, eras train DATA -f {folder}/function.json")
     if manifest.get("status") != "finished":

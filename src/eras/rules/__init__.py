@@ -1,0 +1,1 @@
+"""Rules: learned from walks over a graph, readable, and able to predict and to give reasons."""

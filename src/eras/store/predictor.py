@@ -1,0 +1,155 @@
+"""What answers questions about a graph by name: a trained model, or a set of rules."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+from typing import Any, Literal
+
+import numpy as np
+import numpy.typing as npt
+import polars as pl
+import torch
+from torch import Tensor
+
+from eras.errors import UsageError
+from eras.evaluation import Evaluation, evaluate
+from eras.evaluation.ranking import Ranker, queries_at_a_time
+from eras.graph import Graph, Vocabulary
+from eras.graph.queries import HEAD, TAIL, Queries
+
+Names = str | Sequence[str]
+Ids = npt.NDArray[np.int64]
+
+
+class Predictor:
+    """Ranks and completes triples of a graph, names in, names out; scores come from a `Ranker`."""
+
+    def __init__(
+        self, ranker: Ranker, graph: Graph, metrics: dict[str, Any], memory_mb: int, folder: Path | None = None
+    ) -> None:
+        self.ranker = ranker
+        self.graph = graph
+        self.metrics = metrics
+        self.memory_mb = memory_mb
+        self.folder = folder
+        self._known: Queries | None = None
+
+    def evaluate(self, split: Literal["valid", "test"] = "test", **options: Any) -> Evaluation:
+        """Filtered ranks of a split, with metrics and breakdowns."""
+        return evaluate(self.ranker, self.graph, split, memory_mb=self.memory_mb, **options)
+
+    def relation_scores(self, head: Ids, tail: Ids) -> Tensor:
+        """Scores of all relations between B pairs, (B, n_relations)."""
+        raise NotImplementedError
+
+    def predict(
+        self,
+        head: Names | None = None,
+        relation: Names | None = None,
+        tail: Names | None = None,
+        *,
+        k: int = 10,
+        exclude_known: bool = True,
+        output: Literal["frame", "list"] = "frame",
+    ) -> Any:
+        """The k best completions of a triple of which exactly two parts are given; lists ask many questions at once.
+
+        Returns a polars frame (or a list of dicts) with head, relation, tail and score, best first within each
+        question; label columns are added where the graph has labels. `exclude_known` leaves out facts of the graph.
+        """
+        if k < 1:
+            raise UsageError(f"k must be at least 1, not {k}")
+        given = {"head": head, "relation": relation, "tail": tail}
+        missing = [part for part, names in given.items() if names is None]
+        if len(missing) != 1:
+            lacking = f"{' and '.join(missing)} missing" if missing else "all three are given"
+            raise UsageError(f"give two of head, relation and tail to ask for the third: {lacking}")
+        asked = missing[0]
+        vocabularies = {
+            "head": self.graph.entities,
+            "relation": self.graph.relations,
+            "tail": self.graph.entities,
+        }
+        ids = {part: to_ids(vocabularies[part], names) for part, names in given.items() if names is not None}
+        first, second = broadcast(*ids.values())
+        ids = dict(zip(ids, (first, second), strict=True))
+        question, answer, score = (
+            self._best_relations(ids["head"], ids["tail"], k, exclude_known)
+            if asked == "relation"
+            else self._best_entities(asked, ids, k, exclude_known)
+        )
+        columns = {asked: answer, **{part: values[question] for part, values in ids.items()}}
+        frame = _named(columns, vocabularies).with_columns(pl.Series("score", score))
+        return frame if output == "frame" else frame.to_dicts()
+
+    def _best_entities(
+        self, asked: str, ids: dict[str, Ids], k: int, exclude_known: bool
+    ) -> tuple[Ids, Ids, npt.NDArray[np.float32]]:
+        side, entity = (TAIL, ids["head"]) if asked == "tail" else (HEAD, ids["tail"])
+        relation, sides = ids["relation"], np.full(len(entity), side)
+        block = queries_at_a_time(self.ranker.n_entities, self.memory_mb)
+        parts = []
+        for start in range(0, len(entity), block):
+            rows = slice(start, start + block)
+            scores = self.ranker.scores(entity[rows], relation[rows], sides[rows]).t()
+            if exclude_known:
+                known = self.known.answers_of(self.known.find(entity[rows], relation[rows], sides[rows]))
+                scores[torch.from_numpy(known.row), torch.from_numpy(known.entity)] = -torch.inf
+            question, answer, score = _top(scores, k)
+            parts.append((question + start, answer, score))
+        questions, answers, best = zip(*parts, strict=True)
+        return np.concatenate(questions), np.concatenate(answers), np.concatenate(best)
+
+    def _best_relations(
+        self, head: Ids, tail: Ids, k: int, exclude_known: bool
+    ) -> tuple[Ids, Ids, npt.NDArray[np.float32]]:
+        scores = self.relation_scores(head, tail)
+        if exclude_known:
+            questions, relations = np.divmod(np.arange(scores.numel()), scores.shape[1])
+            known = self.known.answers_of(self.known.find(head[questions], relations, np.zeros_like(relations)))
+            facts = known.row[known.entity == tail[questions[known.row]]]
+            scores.view(-1)[torch.from_numpy(facts)] = -torch.inf
+        return _top(scores, k)
+
+    @property
+    def known(self) -> Queries:
+        """Every fact of the graph, by question; built at the first use."""
+        if self._known is None:
+            self._known = Queries.of(self.graph.facts, len(self.graph.entities), len(self.graph.relations))
+        return self._known
+
+
+def to_ids(vocabulary: Vocabulary, names: Names) -> Ids:
+    if isinstance(names, str):
+        return np.array([vocabulary.id(names)])
+    names = list(names) if isinstance(names, Iterable) else [names]
+    odd = [name for name in names if not isinstance(name, str)]
+    if odd or not names:
+        found = repr(odd[0]) if odd else "an empty list"
+        raise UsageError(f"expected the name of one {vocabulary.kind} or a list of names, not {found}")
+    return vocabulary.ids(names)
+
+
+def broadcast(*parts: Ids) -> list[Ids]:
+    sizes = {len(part) for part in parts} - {1}
+    if len(sizes) > 1:
+        raise UsageError(f"lists of names must have the same length, not {' and '.join(map(str, sorted(sizes)))}")
+    return [part.copy() for part in np.broadcast_arrays(*parts)]
+
+
+def _top(scores: torch.Tensor, k: int) -> tuple[Ids, Ids, npt.NDArray[np.float32]]:
+    """(question, answer, score) of the k best finite scores of each row, best first."""
+    score, answer = scores.topk(min(k, scores.shape[1]), dim=1)
+    question = torch.arange(len(scores)).unsqueeze(1).expand_as(answer)
+    kept = score > -torch.inf
+    return question[kept].numpy(), answer[kept].numpy(), score[kept].numpy()
+
+
+def _named(columns: dict[str, Ids], vocabularies: dict[str, Vocabulary]) -> pl.DataFrame:
+    frame = {part: vocabularies[part].names.gather(columns[part]) for part in ("head", "relation", "tail")}
+    for part in ("head", "relation", "tail"):
+        vocabulary = vocabularies[part]
+        if vocabulary.labels is not None:
+            frame[f"{part}_label"] = pl.Series([vocabulary.label(i) for i in columns[part]], dtype=pl.String)
+    return pl.DataFrame(frame)
