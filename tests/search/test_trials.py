@@ -16,7 +16,7 @@ from eras.search.estimators.standalone import StandAlone, Task, Trial, train_bri
 from eras.search.ladder import Ladder
 from eras.search.plan import plan_search
 from eras.search.race import Race
-from eras.search.start import hand_designed
+from eras.search.start import hand_designed, published
 from eras.search.trials import TrialSearch
 from eras.training import TrainConfig
 
@@ -98,7 +98,7 @@ def test_a_rival_loses_only_where_it_is_clearly_beaten(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("rivals", [True, False])
-def test_functions_known_by_name_run_in_the_finals(rivals: bool, tmp_path: Path) -> None:
+def test_hand_designed_functions_run_in_the_finals(rivals: bool, tmp_path: Path) -> None:
     search = TrialSearch(VIEW, config_of("random", groups=1, trials=4, rivals=rivals), tmp_path, workers=1)
     found = search.run()
     tried = {function for function, _, _ in search.race.known}
@@ -151,9 +151,9 @@ def test_groups_start_from_the_best_single_structures_and_singles_stay_in_the_ra
     stages = [e["stage"] for e in journal.events("generation")]
     assert stages == sorted(stages, reverse=True), "single structures, then groups"
     assert set(stages) == {"single structures", "groups"}
-    singles = journal.events("trial")[: len(hand_designed(4))]
+    singles = journal.events("trial")[: len(published(4))]
     assert {str(ScoringFunction.from_json(e["function"]).structures[0]) for e in singles} == {
-        str(s) for s in hand_designed(4).values()
+        str(s) for s in published(4).values()
     }
     longest = max(e["epochs"] for e in journal.events("trial"))
     assert found.reward == max(e["mrr"] for e in journal.events("trial") if e["epochs"] == longest)
@@ -162,11 +162,11 @@ def test_groups_start_from_the_best_single_structures_and_singles_stay_in_the_ra
     assert {json.dumps(e["function"]) for e in promoted} == set(sorted(briefly, key=lambda f: -briefly[f])[:2])
 
 
-def test_hand_designed_structures_are_cut_to_any_number_of_blocks() -> None:
-    assert set(hand_designed(2)) == {"distmult", "complex", "simple"}
-    assert {"distmult", "complex", "simple", "analogy"} < set(hand_designed(4))
-    assert set(hand_designed(5)) == {"distmult"}
-    assert hand_designed(4)["complex"].cells == ((1, 2, 0, 0), (-2, 1, 0, 0), (0, 0, 3, 4), (0, 0, -4, 3))
+def test_published_structures_are_cut_to_any_number_of_blocks() -> None:
+    assert set(published(2)) == {"distmult", "complex", "simple"}
+    assert set(hand_designed(4)) == {"distmult", "complex", "simple", "analogy"} < set(published(4))
+    assert set(published(5)) == {"distmult"}
+    assert published(4)["complex"].cells == ((1, 2, 0, 0), (-2, 1, 0, 0), (0, 0, 3, 4), (0, 0, -4, 3))
 
 
 def test_what_cannot_be_searched() -> None:

@@ -71,7 +71,7 @@ def compare(
 ) -> Comparison:
     """Search with several methods, one after the other, each for `seconds`.
 
-    All trials and supernets are trained with the same settings. Finals are held without the functions known by name, so
+    All trials and supernets are trained with the same settings. Finals are held without hand-designed functions, so
     that what a method finds is its own. A comparison that was stopped goes on in its folder.
 
     Args:

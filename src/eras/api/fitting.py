@@ -27,15 +27,12 @@ from eras.search.estimators.standalone import epoch_seconds
 from eras.search.plan import plan_search
 from eras.search.result import Progress
 from eras.search.space import Space
-from eras.search.start import hand_designed
+from eras.search.start import HAND_DESIGNED, hand_designed
 from eras.store import Model, claim
 from eras.store.directory import going_on, read_config, read_manifest, working_in, write_function, write_manifest
 from eras.training import Report, TrainConfig, recommend
 
 METHOD = "evolution"
-
-HAND_DESIGNED = ("distmult", "complex", "simple", "analogy")
-"""The functions that a search must beat."""
 
 SEARCH_SHARE = 0.4
 LEAST_SECONDS, MOST_SECONDS = 80.0, 2 * 3600.0

@@ -20,7 +20,7 @@ from eras.search.config import SearchConfig
 from eras.search.oneshot import OneShotSearch
 from eras.search.plan import plan_search
 from eras.search.result import Found, Watch
-from eras.search.start import name_by_hand
+from eras.search.start import known_name
 from eras.search.trials import TrialSearch
 from eras.store.directory import claim, finish, going_on, read_manifest, working_in, write_function, write_manifest
 
@@ -49,7 +49,7 @@ class SearchResult:
             "tried": self.tried,
             "seconds": round(self.seconds, 3),
             "about": self.about,
-            "by_hand": name_by_hand(self.function),
+            "known_as": known_name(self.function),
             "function": self.function.to_json(),
             "runners_up": [f.to_json() for f in self.runners_up],
             "config": self.config.model_dump(),

@@ -94,7 +94,7 @@ def search(
 def show_search(result: SearchResult, data: str, as_json: bool) -> None:
     """What `search` and `resume` print at the end."""
     from eras.cli.live import structures
-    from eras.search.start import name_by_hand
+    from eras.search.start import known_name
 
     used = len(set(result.function.groups.values())) or 1
     say(
@@ -103,7 +103,7 @@ def show_search(result: SearchResult, data: str, as_json: bool) -> None:
         f"(reward {result.reward:.4f}):"
     )
     console.print(structures(result.function))
-    if name := name_by_hand(result.function):
+    if name := known_name(result.function):
         say(f"This is {name}, a function known by name: the search found nothing better.")
     if (agreement := result.about.get("predictor_correlation")) is not None:
         say(f"The predictor's rank correlation with measured MRR was {agreement:.2f} (Spearman, five folds).")

@@ -61,7 +61,7 @@ class SearchConfig(BaseModel):
     finalists: int = Field(6, ge=0, description="Functions trained in full before the last choice; 0 for none.")
     rivals: bool = Field(
         True,
-        description="The functions known by name have a trial too and compete for places in the finals.",
+        description="The hand-designed functions have a trial too and compete for places in the finals.",
     )
     promotions: int = Field(
         1, ge=1, le=4, description="Rounds of full trainings; half of the finalists go on each time."

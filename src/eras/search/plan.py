@@ -12,7 +12,7 @@ from eras.search.config import SearchConfig, method_config
 from eras.search.estimators.standalone import default_workers, epoch_seconds
 from eras.search.race import ENTRANTS
 from eras.search.space import Space
-from eras.search.start import hand_designed
+from eras.search.start import hand_designed, published
 from eras.search.strategies.bayes import load_optuna
 from eras.training import recommend
 
@@ -74,7 +74,7 @@ def plan_search(
     full = recommend(view, draft.blocks)
     size = dim or (full.dim if len(view.entities) < FEW_ENTITIES else DIM - DIM % draft.blocks)
     training = recommend(view, draft.blocks, dim=size, seed=draft.seed, device=device, **cheaper(view))
-    structure = next(iter(hand_designed(draft.blocks).values()))
+    structure = next(iter(published(draft.blocks).values()))
     epoch = epoch_seconds(view, ScoringFunction([structure]), training)
     workers = workers or default_workers(view, training)
     trial_epochs = max(2, min(MOST_TRIAL_EPOCHS, full.epochs // FIDELITY))
@@ -99,7 +99,7 @@ def cheaper(view: TrainingView) -> dict[str, Any]:
 def _for_trials(draft: SearchConfig, epoch: float, workers: int) -> dict[str, Any]:
     """Where epochs are dear, shorter trials and smaller finals; where no time is given, enough for the usual trials."""
     shortest = _plans(draft)[-1]
-    least = _seconds(shortest, len(hand_designed(draft.blocks)), epoch, workers)
+    least = _seconds(shortest, len(published(draft.blocks)), epoch, workers)
     limit = _limit(draft, least)
     trial = WORTHWHILE * epoch / workers
     epochs = max(2, min(draft.trial_epochs, int((1 - FINALS_SHARE) * limit / trial)))

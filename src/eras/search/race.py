@@ -23,7 +23,7 @@ ENTRANTS = 2
 
 
 ERRORS = 2.0
-"""Standard errors by which a function must be ahead of the best one known by name."""
+"""Standard errors by which a function must be ahead of the best hand-designed one."""
 
 
 class Race:

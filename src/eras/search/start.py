@@ -1,4 +1,4 @@
-"""Where searches start: the hand-designed structures, cut to M blocks, and what a trained SimplE says of relations."""
+"""Where searches start: the published structures, cut to M blocks, and what a trained SimplE says of relations."""
 
 from __future__ import annotations
 
@@ -13,8 +13,11 @@ from eras.search.grouping import Groups, by_embedding
 from eras.search.space import allowed
 from eras.training import TrainConfig
 
+HAND_DESIGNED = ("distmult", "complex", "simple", "analogy")
+"""What people designed for any graph; AutoSF's functions were found for one graph each."""
 
-def hand_designed(blocks: int) -> dict[str, Structure]:
+
+def published(blocks: int) -> dict[str, Structure]:
     """The named structures that `blocks` blocks can hold, by name; those equivalent to an earlier one are left out."""
     found: dict[str, Structure] = {}
     for name in NAMES:
@@ -26,15 +29,20 @@ def hand_designed(blocks: int) -> dict[str, Structure]:
     return found
 
 
+def hand_designed(blocks: int) -> dict[str, Structure]:
+    """Those of them that were designed by hand."""
+    return {name: structure for name, structure in published(blocks).items() if name in HAND_DESIGNED}
+
+
 def rivals(config: SearchConfig) -> list[ScoringFunction]:
-    """The functions known by name that run in the finals of a search."""
+    """The hand-designed functions, which run in the finals of a search."""
     wanted = config.rivals and config.finalists
     return [ScoringFunction([s]) for s in hand_designed(config.blocks).values()] if wanted else []
 
 
-def name_by_hand(function: ScoringFunction) -> str | None:
-    """What a function is called, if it was designed by hand."""
-    tiles = hand_designed(function.structures[0].blocks)
+def known_name(function: ScoringFunction) -> str | None:
+    """What a function is called, if it was published."""
+    tiles = published(function.structures[0].blocks)
     return next((name for name, structure in tiles.items() if ScoringFunction([structure]) == function), None)
 
 

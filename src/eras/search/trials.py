@@ -1,6 +1,6 @@
 """The stand-alone search: every function proposed is trained, briefly; the best are trained longer.
 
-First one structure for all relations is sought, starting from the hand-designed ones. Then relations are grouped, each
+First one structure for all relations is sought, starting from published ones. Then relations are grouped, each
 group takes the structure that served its relations best, and the groups go on to specialise. Since single structures
 stay in the race to the end, the result is relation-aware only where that pays.
 """
@@ -25,7 +25,7 @@ from eras.search.grouping import Groups, by_pattern, compact, specialists
 from eras.search.race import Race
 from eras.search.result import Found, Progress, ShouldStop, Watch
 from eras.search.space import Candidate, Space
-from eras.search.start import hand_designed, pretrained_groups, rivals
+from eras.search.start import pretrained_groups, published, rivals
 from eras.search.strategies import for_trials
 
 _PURPOSE = 12  # part of the seed, so that no other generator draws the same numbers
@@ -75,7 +75,7 @@ class TrialSearch:
     def run(self, watch: Watch = lambda progress: None, should_stop: ShouldStop = lambda: False) -> Found:
         self.watch, self.should_stop = watch, should_stop
         M, N = self.config.blocks, self.config.groups
-        starts: tuple[Candidate, ...] = tuple((structure,) for structure in hand_designed(M).values())
+        starts: tuple[Candidate, ...] = tuple((structure,) for structure in published(M).values())
         self._evolve(Space(M, 1), starts, None, 1.0 if N == 1 else 0.4)
         if N > 1:
             self.stage = "groups"
@@ -163,9 +163,9 @@ class TrialSearch:
         return groups, (candidate, *self._swaps(structures[0], groups))
 
     def _swaps(self, best: Structure, groups: Groups) -> list[Candidate]:
-        """The best structure for all groups; then one group at a time under another hand-designed structure."""
+        """The best structure for all groups; then one group at a time under another published structure."""
         N = int(groups.max()) + 1
-        rewards = {s: self.functions.get(ScoringFunction([s]), 0.0) for s in hand_designed(self.config.blocks).values()}
+        rewards = {s: self.functions.get(ScoringFunction([s]), 0.0) for s in published(self.config.blocks).values()}
         others = sorted((s for s in rewards if s != best), key=lambda s: -rewards[s])[:SWAPS]
         support = [self.counts[groups == g].sum() for g in range(N)]
         swapped = [
