@@ -171,5 +171,11 @@ def test_settings_are_chosen_and_checked(umls: TrainingView) -> None:
     assert recommend_rules(few).length == 5
     assert recommend_rules(few).paths
     assert recommend_rules(umls, rounds=2).seconds is None
+    hub = np.column_stack([np.arange(20_000), np.zeros(20_000), np.zeros(20_000)]).astype(np.int32)
+    names = Vocabulary("entity", pl.Series([f"{i:05}" for i in range(20_000)]))
+    star = TrainingView("star", names, umls.relations, hub, hub[:0])
+    assert not recommend_rules(star).paths
+    with pytest.raises(SettingError, match="too many to count: use --no-paths"):
+        recommend_rules(star, paths=True)
     with pytest.raises(SettingError, match=r"length = 9"):
         recommend_rules(umls, length=9)

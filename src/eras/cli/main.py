@@ -19,9 +19,9 @@ VERBS = {
     "search": ("eras.cli.search", "Search the scoring function that fits a graph."),
     "compare": ("eras.cli.compare", "Compare ways of searching, in the same time."),
     "train": ("eras.cli.train", "Train a scoring function on a graph."),
-    "resume": ("eras.cli.resume", "Go on with what was stopped or killed: a run, search, fit or comparison."),
+    "rules": ("eras.cli.rules", "Learn rules, read them, predict by them."),
+    "resume": ("eras.cli.resume", "Go on with what was stopped or killed: a run, search, fit, comparison or rules."),
     "evaluate": ("eras.cli.evaluate", "Rank a split with a trained model: MRR, Hits@k, breakdowns."),
-    "rules": ("eras.cli.rules", "Learn rules, predict by them, read them."),
     "predict": ("eras.cli.predict", "Complete triples: the best tails, heads or relations."),
 }
 

@@ -1,4 +1,4 @@
-"""`eras resume`: go on with a run, a search, a fit or a comparison."""
+"""`eras resume`: go on with a run, a search, a fit, a comparison or rules."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ app = typer.Typer(rich_markup_mode=None, add_completion=False)
 
 @app.command(epilog=examples("eras resume runs/umls-complex", "eras resume runs/umls-fit"))
 def resume(run: Run, as_json: Json = False) -> None:
-    """Go on with what was stopped or killed: a run, search, fit or comparison.
+    """Go on with what was stopped or killed: a run, search, fit, comparison or rules.
 
     A run ends with the same bits as if undisturbed.
     """

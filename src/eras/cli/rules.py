@@ -98,6 +98,12 @@ def learn(
     show_rules(model, as_json)
 
 
+_learn = with_setting_options(with_source_options(learn), RuleConfig, without=("seconds",))
+app.command("learn", help=LEARN_HELP, epilog=examples("eras rules learn umls", "eras rules learn wn18rr --time 1000s"))(
+    _learn
+)
+
+
 @contextlib.contextmanager
 def rules_view(folder: Path) -> Iterator[Callable[[RuleProgress], None]]:
     """A bar with the bodies measured and the rules kept; on Ctrl-C it says how to go on."""
@@ -189,9 +195,3 @@ def show(
     console.print(table)
     if len(rules) > k:
         say(f"({len(rules):,} rules; -k shows more)")
-
-
-_learn = with_setting_options(with_source_options(learn), RuleConfig, without=("seconds",))
-app.command("learn", help=LEARN_HELP, epilog=examples("eras rules learn umls", "eras rules learn wn18rr --time 1000s"))(
-    _learn
-)

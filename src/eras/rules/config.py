@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from eras.errors import SettingError
@@ -11,6 +12,9 @@ from eras.graph import TrainingView
 
 SPARSE = 10.0
 """Where entities have fewer edges than this in the mean, longer rules are sought: walks are short of ways there."""
+
+USUAL_PATHS, MOST_PATHS = 20_000_000, 200_000_000
+"""Paths of two edges that are looked at unasked, and that can be looked at: each takes some 60 bytes for a while."""
 
 
 class RuleConfig(BaseModel):
@@ -52,8 +56,11 @@ class RuleConfig(BaseModel):
 
 def recommend_rules(view: TrainingView, **given: Any) -> RuleConfig:
     """Settings for a graph; what is `given` stands. Without a time: a minute, and more for larger graphs."""
-    sparse = 2 * len(view.train) < SPARSE * len(view.entities)
-    chosen = RuleConfig(length=5 if sparse else 3, paths=sparse).updated(**given)
+    degree = np.bincount(view.train[:, [0, 2]].ravel(), minlength=len(view.entities))
+    sparse, paths = degree.mean() < SPARSE, int(np.square(degree).sum())
+    chosen = RuleConfig(length=5 if sparse else 3, paths=sparse and paths < USUAL_PATHS).updated(**given)
+    if chosen.paths and paths > MOST_PATHS:
+        raise SettingError(f"paths: this graph has {paths:,} paths of two edges, too many to count: use --no-paths")
     if chosen.seconds is None and chosen.rounds is None:
         return chosen.updated(seconds=float(min(1000, max(20, len(view.train) // 300))))
     return chosen

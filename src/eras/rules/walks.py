@@ -73,11 +73,10 @@ def reach(g: Index, x: int, body: Int32s, room: Room) -> tuple[int, int]:
     """
     room.walk[0] += 1
     walk = room.walk[0]
-    count, edges, length = 1, 0, 0
+    count, edges = 1, 0
     for step in range(LONGEST):
         if body[step] < 0:
             break
-        length += 1
         found = 0
         for i in range(count):
             u = x if step == 0 else room.nodes[step - 1, i]
@@ -135,20 +134,8 @@ def measure(
             place = (place + stride) % starts
             taken += 1
             count, followed = reach(g, x, body, room)
-            edges += followed + g.at[x + 1] - g.at[x]
-            if count == 0:
-                continue
             predicted[k] += count
-            for i in range(g.at[x], g.at[x + 1]):
-                question = g.question_at[i]
-                begin_answers, end_answers = g.offsets[question], g.offsets[question + 1]
-                if count * 16 < end_answers - begin_answers:
-                    for j in range(count):
-                        correct[g.directed_at[i]] += leads_to(g, question, room.nodes[length - 1, j])
-                else:
-                    edges += end_answers - begin_answers
-                    for p in range(begin_answers, end_answers):
-                        correct[g.directed_at[i]] += room.mark[length - 1, g.answers[p]] == room.walk[0]
+            edges += followed + (_add_links(g, x, length - 1, count, room, correct) if count else 1)
         for d in range(len(correct)):
             if correct[d] >= least and not (length == 1 and body[0] == d):
                 if filled == len(rows):
@@ -156,6 +143,27 @@ def measure(
                 rows[filled, 0], rows[filled, 1], rows[filled, 2] = k, d, correct[d]
                 filled += 1
     return predicted, rows[:filled]
+
+
+@compiled
+def _add_links(g: Index, x: int, step: int, count: int, room: Room, links: npt.NDArray[np.int64]) -> int:
+    """Add, for each directed relation, to how many of the entities of a walk's step it leads from x; the work it was.
+
+    Where there are few of those they are looked up among the answers, otherwise the answers are looked at.
+    """
+    work = 0
+    for i in range(g.at[x], g.at[x + 1]):
+        question = g.question_at[i]
+        begin, end = g.offsets[question], g.offsets[question + 1]
+        if count * 16 < end - begin:
+            work += count
+            for y in room.nodes[step, :count]:
+                links[g.directed_at[i]] += leads_to(g, question, y)
+        else:
+            work += end - begin
+            for y in g.answers[begin:end]:
+                links[g.directed_at[i]] += room.mark[step, y] == room.walk[0]
+    return work
 
 
 @compiled
