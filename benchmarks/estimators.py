@@ -33,7 +33,7 @@ from eras.search.estimators.standalone import StandAlone
 from eras.search.oneshot import OneShotSearch
 from eras.search.plan import cheaper
 from eras.search.space import Candidate, Space
-from eras.search.start import hand_designed
+from eras.search.start import published
 from eras.training import TrainConfig, recommend
 
 BLOCKS = 4
@@ -116,7 +116,7 @@ def _arguments() -> argparse.Namespace:
 def draw(count: int, seed: int) -> list[Structure]:
     """The hand-designed structures, then random ones from sparse to dense; no two of them equivalent."""
     rng, space = np.random.default_rng(seed), Space(BLOCKS, 1)
-    found = dict.fromkeys(hand_designed(BLOCKS).values())
+    found = dict.fromkeys(published(BLOCKS).values())
     for density in itertools.cycle(DENSITIES):
         if len(found) >= count:
             break

@@ -12,7 +12,7 @@ from eras.graph.planted import Plan, plant
 from eras.scoring import ScoringFunction
 from eras.scoring.named import named
 from eras.search.config import SearchConfig, method_config
-from eras.search.estimators.standalone import StandAlone, Task, Trial, train_briefly
+from eras.search.estimators.standalone import Pace, StandAlone, Task, Trial, measure_pace, train_briefly
 from eras.search.ladder import Ladder
 from eras.search.plan import plan_search
 from eras.search.race import Race
@@ -194,6 +194,20 @@ def test_a_plan_fits_the_time_and_leaves_what_is_given() -> None:
     assert plan_search(VIEW, "evolution", trials=10).seconds is None
     assert plan_search(VIEW, "eras", epochs=500).seconds is None
     assert plan_search(VIEW, "eras-smt").groups == 4
+
+
+def test_the_time_kept_for_the_finals_is_that_of_the_finals_that_will_be_held() -> None:
+    short, long = (plan_search(VIEW, "eras", seconds=600.0, most_epochs=epochs, finalists=6) for epochs in (10, 500))
+    assert long.most_epochs == 500
+    assert long.reserve > 3 * short.reserve > 0
+    assert plan_search(VIEW, "eras", finalists=0).reserve == 0
+
+
+def test_looking_at_validation_counts_as_time() -> None:
+    pace = Pace(epoch=1.0, validation=10.0)
+    assert pace.trial(2) == 22.0
+    assert pace.trial(100) == 160.0
+    assert measure_pace(VIEW, named("distmult"), config_of().training).validation > 0
 
 
 def test_any_number_of_blocks_can_be_searched(tmp_path: Path) -> None:

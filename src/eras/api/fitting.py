@@ -23,7 +23,7 @@ from eras.models import KnowledgeModel
 from eras.scoring import ScoringFunction
 from eras.scoring.named import named
 from eras.search.config import SearchConfig
-from eras.search.estimators.standalone import epoch_seconds
+from eras.search.estimators.standalone import measure_pace
 from eras.search.plan import plan_search
 from eras.search.result import Progress
 from eras.search.space import Space
@@ -42,9 +42,6 @@ LEAST_SEARCH = 15.0
 
 EARLY_END = 0.7
 """The share of its epochs that a training usually takes before it stops for want of progress."""
-
-VALIDATION = 1.15
-"""An epoch with its share of validation, in epochs."""
 
 
 @dataclass(frozen=True)
@@ -152,7 +149,8 @@ def plan_fit(view: TrainingView, seconds: float | None, blocks: int, **settings:
         config = config.updated(dim=max(unit, config.dim - config.dim % unit))
     if config.dim % blocks:
         raise SettingError(f"dim {config.dim} cannot be cut into {blocks} equal blocks: use a multiple of {blocks}")
-    epoch = VALIDATION * epoch_seconds(view, named("distmult"), config, config.threads)
+    pace = measure_pace(view, named("distmult"), config, config.threads)
+    epoch = pace.epoch + pace.validation / config.validate_every
     everyone = len(HAND_DESIGNED) + 1
     usual = EARLY_END * everyone * config.epochs * epoch / (1 - SEARCH_SHARE)
     total = seconds or min(MOST_SECONDS, max(LEAST_SECONDS, usual))

@@ -51,7 +51,7 @@ class RuleRanker:
         view: TrainingView,
         aggregation: Aggregation = "max",
         *,
-        budget: int = 1_000_000,
+        budget: int = 300_000,
         threads: int | None = None,
     ) -> None:
         self.rules, self.aggregation, self.budget = rules, aggregation, budget

@@ -9,7 +9,7 @@ from eras.graph import TrainingView
 from eras.graph.patterns import PATTERNS
 from eras.scoring import ScoringFunction
 from eras.search.config import SearchConfig, method_config
-from eras.search.estimators.standalone import default_workers, epoch_seconds
+from eras.search.estimators.standalone import Pace, default_workers, measure_pace
 from eras.search.race import ENTRANTS
 from eras.search.space import Space
 from eras.search.start import hand_designed, published
@@ -75,7 +75,7 @@ def plan_search(
     size = dim or (full.dim if len(view.entities) < FEW_ENTITIES else DIM - DIM % draft.blocks)
     training = recommend(view, draft.blocks, dim=size, seed=draft.seed, device=device, **cheaper(view))
     structure = next(iter(published(draft.blocks).values()))
-    epoch = epoch_seconds(view, ScoringFunction([structure]), training)
+    pace = measure_pace(view, ScoringFunction([structure]), training)
     workers = workers or default_workers(view, training)
     trial_epochs = max(2, min(MOST_TRIAL_EPOCHS, full.epochs // FIDELITY))
     chosen = {
@@ -85,10 +85,13 @@ def plan_search(
     }
     draft = draft.updated(**{**chosen, **given})
     choose = _for_trials if draft.estimator == "stand-alone" else _for_supernet
-    settled = {**choose(draft, epoch, workers), **given}
+    settled = {**choose(draft, pace, workers), **given}
     if "epochs" in given and "seconds" not in given:
         settled["seconds"] = None
-    return draft.updated(**settled)
+    plan = draft.updated(**settled)
+    if plan.estimator == "one-shot" and "reserve" not in given:
+        plan = plan.updated(reserve=round(_finals_seconds(plan, _rivals(plan), pace, workers), 1))
+    return plan
 
 
 def cheaper(view: TrainingView) -> dict[str, Any]:
@@ -96,34 +99,32 @@ def cheaper(view: TrainingView) -> dict[str, Any]:
     return {"negatives": NEGATIVES, "batch_size": BATCH} if len(view.entities) > 4 * NEGATIVES else {}
 
 
-def _for_trials(draft: SearchConfig, epoch: float, workers: int) -> dict[str, Any]:
+def _for_trials(draft: SearchConfig, pace: Pace, workers: int) -> dict[str, Any]:
     """Where epochs are dear, shorter trials and smaller finals; where no time is given, enough for the usual trials."""
     shortest = _plans(draft)[-1]
-    least = _seconds(shortest, len(published(draft.blocks)), epoch, workers)
+    least = _seconds(shortest, len(published(draft.blocks)), pace, workers)
     limit = _limit(draft, least)
-    trial = WORTHWHILE * epoch / workers
-    epochs = max(2, min(draft.trial_epochs, int((1 - FINALS_SHARE) * limit / trial)))
-    rivals = draft.rivals * len(hand_designed(draft.blocks))
-    plan = _affordable(draft.updated(trial_epochs=epochs), rivals, epoch, workers, limit)
+    affordable = (1 - FINALS_SHARE) * limit * workers / WORTHWHILE
+    epochs = max((e for e in range(2, draft.trial_epochs + 1) if pace.trial(e) <= affordable), default=2)
+    plan = _affordable(draft.updated(trial_epochs=epochs), _rivals(draft), pace, workers, limit)
     chosen: dict[str, Any] = _finals(plan)
     if draft.seconds is None and draft.trials is None:
-        usual = _seconds(plan, 2 * WORTHWHILE, epoch, workers)
+        usual = _seconds(plan, 2 * WORTHWHILE, pace, workers)
         chosen["seconds"] = round(max(LEAST_SECONDS, least, min(MOST_SECONDS, usual)))
     return chosen
 
 
-def _for_supernet(draft: SearchConfig, epoch: float, workers: int) -> dict[str, Any]:
+def _for_supernet(draft: SearchConfig, pace: Pace, workers: int) -> dict[str, Any]:
     """All the epochs that the time allows; where no time is given, the usual number, bounded by the clock."""
-    rivals = draft.rivals * len(hand_designed(draft.blocks))
-    shortest = _plans(draft)[-1]
-    limit = _limit(draft, 4 * epoch + _finals_seconds(shortest, rivals, epoch, workers))
-    plan = _affordable(draft, rivals, epoch, workers, limit)
-    return {
-        **_finals(plan),
-        "reserve": round(_finals_seconds(plan, rivals, epoch, workers), 1),
-        "seconds": limit,
-        **({"epochs": 10_000} if draft.seconds else {}),
-    }
+    rivals, shortest = _rivals(draft), _plans(draft)[-1]
+    limit = _limit(draft, 4 * pace.epoch + _finals_seconds(shortest, rivals, pace, workers))
+    plan = _affordable(draft, rivals, pace, workers, limit)
+    return {**_finals(plan), "seconds": limit, **({"epochs": 10_000} if draft.seconds else {})}
+
+
+def _rivals(draft: SearchConfig) -> int:
+    """How many hand-designed functions have a trial before the finals."""
+    return draft.rivals * len(hand_designed(draft.blocks))
 
 
 def _plans(draft: SearchConfig) -> list[SearchConfig]:
@@ -133,29 +134,32 @@ def _plans(draft: SearchConfig) -> list[SearchConfig]:
         draft.updated(replicas=REPLICAS, promotions=2),
         draft.updated(replicas=REPLICAS),
         draft,
+        draft.updated(finalists=some),
+        draft.updated(finalists=few),
         draft.updated(finalists=some, most_epochs=min(draft.most_epochs, 3 * draft.trial_epochs)),
         draft.updated(finalists=few, most_epochs=min(draft.most_epochs, 6), trial_epochs=2),
     ]
 
 
-def _affordable(draft: SearchConfig, rivals: int, epoch: float, workers: int, limit: float) -> SearchConfig:
+def _affordable(draft: SearchConfig, rivals: int, pace: Pace, workers: int, limit: float) -> SearchConfig:
     """The largest finals that take no more than their share of the time, or the smallest of all."""
     plans = _plans(draft)
-    fitting = (p for p in plans if _finals_seconds(p, rivals, epoch, workers) <= FINALS_SHARE * limit)
+    fitting = (p for p in plans if _finals_seconds(p, rivals, pace, workers) <= FINALS_SHARE * limit)
     return next(fitting, plans[-1])
 
 
-def _finals_seconds(plan: SearchConfig, rivals: int, epoch: float, workers: int) -> float:
+def _finals_seconds(plan: SearchConfig, rivals: int, pace: Pace, workers: int) -> float:
     """What finals will take; a one-shot search has to try their entrants first."""
     if not plan.finalists:
         return 0.0
     entrants = ENTRANTS * plan.finalists if plan.estimator == "one-shot" else 0
-    return _seconds(plan, entrants + rivals, epoch, workers)
+    return _seconds(plan, entrants + rivals, pace, workers)
 
 
-def _seconds(plan: SearchConfig, trials: int, epoch: float, workers: int) -> float:
+def _seconds(plan: SearchConfig, trials: int, pace: Pace, workers: int) -> float:
     """What so many trials and the finals take."""
-    return START_SECONDS + plan.trial_epochs * epoch / workers * (trials + plan.ladder.trials)
+    finals = plan.replicas * sum(plan.ladder.rungs) * pace.trial(plan.most_epochs)
+    return START_SECONDS + (trials * pace.trial(plan.trial_epochs) + finals) / workers
 
 
 def _finals(plan: SearchConfig) -> dict[str, int]:

@@ -1,8 +1,8 @@
 """How each model that is no block structure is trained where nothing else is said.
 
-From the papers: label smoothing and Adam for the convolutional models and TuckER, self-adversarial weights for RotatE.
-Where those settings belong to one data set, what does well on validation of UMLS stands in their place. `dim` is an
-upper bound.
+From the papers: label smoothing and Adam for the convolutional models and TuckER, self-adversarial weights for TransE
+(as in RotatE's paper). Where those settings belong to one data set, what does well on validation of UMLS stands in
+their place. `dim` is an upper bound.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ _ONE_TO_N = {**_ADAM, "loss": "binary", "label_smoothing": 0.1, "lr": 1e-3, "bat
 _DISTANCE = {**_ADAM, "loss": "softmax", "lr": 1e-2}
 
 RECIPES: dict[str, dict[str, Any]] = {
-    "transe": {**_DISTANCE},
+    "transe": {**_ADAM, "loss": "self-adversarial", "margin": 6.0, "lr": 1e-3},
     "transh": {**_DISTANCE},
     "rotate": {**_DISTANCE},
     "rescal": {"dim": 128, "init": "xavier"},

@@ -167,8 +167,20 @@ def train_epochs(task: Task, function: ScoringFunction, config: TrainConfig, epo
         yield stepper.model
 
 
-def epoch_seconds(view: TrainingView, function: ScoringFunction, config: TrainConfig, threads: int = 1) -> float:
-    """What an epoch will take on so many threads, from a few steps of it."""
+@dataclass(frozen=True)
+class Pace:
+    """Seconds that an epoch takes, and a look at validation."""
+
+    epoch: float
+    validation: float
+
+    def trial(self, epochs: int) -> float:
+        """What a trial of so many epochs takes."""
+        return epochs * self.epoch + min(epochs, VALIDATIONS) * self.validation
+
+
+def measure_pace(view: TrainingView, function: ScoringFunction, config: TrainConfig, threads: int = 1) -> Pace:
+    """How fast training will be on so many threads, from a few steps and some validation triples."""
     before = torch.get_num_threads()
     torch.set_num_threads(threads)
     stepper = _stepper(Task.of(view), function, config)
@@ -177,8 +189,12 @@ def epoch_seconds(view: TrainingView, function: ScoringFunction, config: TrainCo
     started = time.monotonic()
     for step in range(taken):
         stepper.step(0, step)
+    trained = time.monotonic()
+    some = view.valid[:: max(1, len(view.valid) // 200)]
+    Selection(view.train, some, len(view.entities), len(view.relations), config.memory_mb).mrr(stepper.model)
     torch.set_num_threads(before)
-    return (time.monotonic() - started) / taken * stepper.steps
+    looked = time.monotonic() - trained
+    return Pace((trained - started) / taken * stepper.steps, looked * len(view.valid) / max(1, len(some)))
 
 
 def _stepper(task: Task, function: ScoringFunction, config: TrainConfig) -> BlockStepper:
