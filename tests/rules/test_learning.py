@@ -117,6 +117,12 @@ def test_learning_that_was_stopped_goes_on_to_the_bit(umls: TrainingView, tmp_pa
     assert again.run().frame.equals(Learner(umls, config).run().frame)
 
 
+def test_learning_whose_time_is_over_still_has_its_rules_with_constants(umls: TrainingView, tmp_path) -> None:
+    config = RuleConfig(seconds=3.0)
+    counts = [Learner(umls, config, tmp_path).run().frame["head_entity"].count() for _ in range(2)]
+    assert counts[0] == counts[1] > 100_000
+
+
 def test_planted_rules_are_found_and_trusted_most() -> None:
     graph = plant(Plan(entities=80, triples_per_relation=120), 0).graph
     rules = Learner(graph.training_view(), RuleConfig(rounds=5)).run()

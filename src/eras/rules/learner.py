@@ -95,7 +95,7 @@ class Learner:
             on_progress(RuleProgress(stage, share, len(self._known), len(self._rows), time.monotonic() - began))
 
         with ThreadPoolExecutor(self.threads) as pool:
-            constants = self._constants(pool, lambda share: report("rules with constants", share), began, stop)
+            constants = self._constants(pool, lambda share: report("rules with constants", share), stop)
             if self.round == 0:
                 relations = np.arange(1, len(self.view.relations) + 1)
                 self._measure(pool, relations * self._base ** (config.length - 1), 0)
@@ -122,12 +122,15 @@ class Learner:
         return min(1.0, max(by_time, by_rounds))
 
     def _constants(
-        self, pool: ThreadPoolExecutor, report: Callable[[float], None], began: float, stop: Callable[[], bool]
+        self, pool: ThreadPoolExecutor, report: Callable[[float], None], stop: Callable[[], bool]
     ) -> list[pl.DataFrame]:
-        """Count out the rules with constants, head by head; they may take half of the time."""
+        """Count out the rules with constants, head by head; they may take half of the time.
+
+        They are not saved on the way, so learning that goes on counts them again.
+        """
         if not self.config.constants:
             return []
-        config, a = self.config, build_attributes(self.index, self.config.paths)
+        config, began, a = self.config, time.monotonic(), build_attributes(self.index, self.config.paths)
         sizes = np.diff(a.member_begin)
         heads = np.flatnonzero(sizes[: len(self.index.entity)] >= config.support).astype(np.int32)
         counts: queue.SimpleQueue[npt.NDArray[np.int32]] = queue.SimpleQueue()
