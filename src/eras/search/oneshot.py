@@ -217,7 +217,7 @@ class OneShotSearch:
 
     def _progress(self, stage: str, share: float, extra: float = 0.0) -> Progress:
         function = self.function_of(self.favourite)
-        return Progress(stage, share, self.tried, self.seconds + extra, self.best, function, self.entropy)
+        return Progress(stage, min(1.0, share), self.tried, self.seconds + extra, self.best, function, self.entropy)
 
     def _share(self, epoch: float, seconds: float) -> float:
         """How much of the search is done: of its epochs, or of its time less what the finals will take."""
