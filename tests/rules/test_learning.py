@@ -183,5 +183,8 @@ def test_settings_are_chosen_and_checked(umls: TrainingView) -> None:
     assert not recommend_rules(star).paths
     with pytest.raises(SettingError, match="too many to count: use --no-paths"):
         recommend_rules(star, paths=True)
+    many = Vocabulary("relation", pl.Series([f"{i:05}" for i in range(5_000)]))
+    with pytest.raises(SettingError, match="length 5 is too long for 5,000 relations: use 4"):
+        recommend_rules(TrainingView("many", umls.entities, many, umls.train, umls.valid), length=5)
     with pytest.raises(SettingError, match=r"length = 9"):
         recommend_rules(umls, length=9)

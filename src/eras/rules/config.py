@@ -9,6 +9,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from eras.errors import SettingError
 from eras.graph import TrainingView
+from eras.rules.index import LONGEST
 
 SPARSE = 10.0
 """Where entities have fewer edges than this in the mean, longer rules are sought: walks are short of ways there."""
@@ -27,7 +28,7 @@ class RuleConfig(BaseModel):
     length: int = Field(
         3,
         ge=1,
-        le=5,
+        le=LONGEST,
         description="Atoms in the body of a closed rule, at most: 3, or 5 on graphs with few edges, if not given.",
     )
     constants: bool = Field(True, description="Learn rules with constants, such as speaks(X, latin) ← lives(X, rome).")
@@ -58,7 +59,10 @@ def recommend_rules(view: TrainingView, **given: Any) -> RuleConfig:
     """Settings for a graph; what is `given` stands. Without a time: a minute, and more for larger graphs."""
     degree = np.bincount(view.train[:, [0, 2]].ravel(), minlength=len(view.entities))
     sparse, paths = degree.mean() < SPARSE, int(np.square(degree).sum())
-    chosen = RuleConfig(length=5 if sparse else 3, paths=sparse and paths < USUAL_PATHS).updated(**given)
+    longest = max(length for length in range(1, LONGEST + 1) if (2 * len(view.relations) + 1) ** length < 1 << 63)
+    chosen = RuleConfig(length=min(longest, 5 if sparse else 3), paths=sparse and paths < USUAL_PATHS).updated(**given)
+    if chosen.length > longest:
+        raise SettingError(f"length {chosen.length} is too long for {len(view.relations):,} relations: use {longest}")
     if chosen.paths and paths > MOST_PATHS:
         raise SettingError(f"paths: this graph has {paths:,} paths of two edges, too many to count: use --no-paths")
     if chosen.seconds is None and chosen.rounds is None:

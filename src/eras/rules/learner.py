@@ -21,13 +21,12 @@ import numpy.typing as npt
 import polars as pl
 import torch
 
-from eras.errors import SettingError
 from eras.files import read_tensors, write_tensors
 from eras.graph import TrainingView
 from eras.rules.attributes import Attributes, build_attributes, link_constants
 from eras.rules.config import RuleConfig
 from eras.rules.index import LONGEST, build_index
-from eras.rules.ruleset import BODY, RuleSet, closed_frame, constant_frame
+from eras.rules.ruleset import BODY, RuleSet, closed_frame, rule_frame
 from eras.rules.walks import Room, draw_bodies, make_room, measure
 
 Int64s = npt.NDArray[np.int64]
@@ -73,10 +72,6 @@ class Learner:
         self.threads = threads or os.cpu_count() or 1
         self.index = build_index(view.train, len(view.entities), len(view.relations))
         self._base = 2 * len(view.relations) + 1
-        if self._base**config.length >= 1 << 63:
-            raise SettingError(
-                f"length {config.length} is too long for {len(view.relations):,} relations: choose a smaller --length"
-            )
         self._rooms: queue.SimpleQueue[Room] = queue.SimpleQueue()
         for _ in range(self.threads):
             self._rooms.put(make_room(len(view.entities)))
@@ -96,7 +91,7 @@ class Learner:
 
         with ThreadPoolExecutor(self.threads) as pool:
             constants = self._constants(pool, lambda share: report("rules with constants", share), stop)
-            if self.round == 0:
+            if not len(self._known):
                 relations = np.arange(1, len(self.view.relations) + 1)
                 self._measure(pool, relations * self._base ** (config.length - 1), 0)
             lengths = _lengths(config.length)
@@ -151,7 +146,7 @@ class Learner:
             if config.seconds and time.monotonic() - began > config.seconds / 2:
                 break
             for rows in pool.map(link, parts[len(frames) : len(frames) + self.threads]):
-                frames.append(constant_frame(_constant_columns(a, rows, sizes), config.doubt))
+                frames.append(rule_frame(_constant_columns(a, rows, sizes), config.doubt))
             report(len(frames) / len(parts))
         return frames
 

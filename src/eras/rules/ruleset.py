@@ -156,12 +156,7 @@ def closed_frame(
         "support": support,
         "predicted": predicted,
     }
-    return _frame(columns, doubt).unique(["head", *BODY], keep="first", maintain_order=True)
-
-
-def constant_frame(columns: dict[str, npt.NDArray[np.integer]], doubt: float) -> pl.DataFrame:
-    """Rules with constants as rows."""
-    return _frame(columns, doubt)
+    return rule_frame(columns, doubt).unique(["head", *BODY], keep="first", maintain_order=True)
 
 
 def reversed_bodies(body: npt.NDArray[np.integer], n_relations: int) -> npt.NDArray[np.integer]:
@@ -172,7 +167,8 @@ def reversed_bodies(body: npt.NDArray[np.integer], n_relations: int) -> npt.NDAr
     return np.where(place < 0, -1, np.where(step < n_relations, step + n_relations, step - n_relations))
 
 
-def _frame(columns: dict[str, npt.NDArray[np.integer]], doubt: float) -> pl.DataFrame:
+def rule_frame(columns: dict[str, npt.NDArray[np.integer]], doubt: float) -> pl.DataFrame:
+    """Rules as rows, from the columns they have: −1, like a column that is not given, says that there is nothing."""
     size = len(columns["support"])
     frame = pl.DataFrame(
         {
