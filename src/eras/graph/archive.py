@@ -77,7 +77,8 @@ def _read_facts(path: Path) -> dict[str, Any]:
     return facts
 
 
-def _read_parquet(path: Path, schema: dict[str, Any]) -> pl.DataFrame:
+def read_parquet(path: Path, schema: dict[str, Any]) -> pl.DataFrame:
+    """A table that `eras` itself wrote, with exactly these columns; anything wrong with it is damage."""
     try:
         frame = pl.read_parquet(path)
     except (OSError, pl.exceptions.PolarsError) as error:
@@ -88,7 +89,7 @@ def _read_parquet(path: Path, schema: dict[str, Any]) -> pl.DataFrame:
 
 
 def _read_vocabulary(kind: str, path: Path) -> Vocabulary:
-    frame = _read_parquet(path, NAME_SCHEMA)
+    frame = read_parquet(path, NAME_SCHEMA)
     names, labels = frame["name"], frame["label"]
     if names.null_count() or not names.is_sorted() or names.n_unique() != len(names):
         raise DamagedError(f"{path}: the names are not sorted and distinct")
@@ -96,7 +97,7 @@ def _read_vocabulary(kind: str, path: Path) -> Vocabulary:
 
 
 def _read_triples(path: Path, n_entities: int, n_relations: int) -> tuple[Triples, Triples, Triples]:
-    frame = _read_parquet(path, TRIPLE_SCHEMA)
+    frame = read_parquet(path, TRIPLE_SCHEMA)
     for column, size in (("head", n_entities), ("relation", n_relations), ("tail", n_entities)):
         ids = frame[column]
         if ids.null_count() or not ids.is_between(0, size - 1).all():

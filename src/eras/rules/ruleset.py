@@ -16,9 +16,9 @@ import numpy as np
 import numpy.typing as npt
 import polars as pl
 
-from eras.errors import DamagedError
 from eras.files import replacing
 from eras.graph import Vocabulary
+from eras.graph.archive import read_parquet
 from eras.rules.index import LONGEST
 
 BODY = tuple(f"body{step}" for step in range(1, LONGEST + 1))
@@ -92,14 +92,7 @@ class RuleSet:
 
     @classmethod
     def load(cls, folder: Path, entities: Vocabulary, relations: Vocabulary) -> RuleSet:
-        path = folder / "rules.parquet"
-        try:
-            frame = pl.read_parquet(path)
-        except (OSError, pl.exceptions.PolarsError) as error:
-            raise DamagedError(f"{path}: cannot be read ({error})") from error
-        if dict(frame.schema) != SCHEMA:
-            raise DamagedError(f"{path}: columns {dict(frame.schema)}, expected {SCHEMA}")
-        return cls(frame, entities, relations)
+        return cls(read_parquet(folder / "rules.parquet", SCHEMA), entities, relations)
 
 
 def trusted() -> pl.Expr:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any, Literal
@@ -22,7 +23,7 @@ Names = str | Sequence[str]
 Ids = npt.NDArray[np.int64]
 
 
-class Predictor:
+class Predictor(ABC):
     """Ranks and completes triples of a graph, names in, names out; scores come from a `Ranker`."""
 
     def __init__(
@@ -39,9 +40,9 @@ class Predictor:
         """Filtered ranks of a split, with metrics and breakdowns."""
         return evaluate(self.ranker, self.graph, split, memory_mb=self.memory_mb, **options)
 
+    @abstractmethod
     def relation_scores(self, head: Ids, tail: Ids) -> Tensor:
         """Scores of all relations between B pairs, (B, n_relations)."""
-        raise NotImplementedError
 
     def predict(
         self,
