@@ -173,4 +173,4 @@ def rule_frame(columns: dict[str, npt.NDArray[np.integer]], doubt: float) -> pl.
     ids = [name for name, kind in SCHEMA.items() if kind == pl.Int32]
     missing = [pl.when(pl.col(name) >= 0).then(pl.col(name)).alias(name) for name in ids]
     confidence = (pl.col("support") / (pl.col("predicted") + doubt)).alias("confidence")
-    return frame.with_columns(*missing, confidence).cast(SCHEMA)  # type: ignore[arg-type]
+    return frame.with_columns(*missing, confidence).cast(SCHEMA)  # type: ignore[arg-type]  # a plain dict of types is what it takes

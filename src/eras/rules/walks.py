@@ -39,29 +39,29 @@ def make_room(n_entities: int) -> Room:
 
 
 @compiled
-def find(g: Index, x: int, d: int) -> int:
-    """The question (x, d), −1 where x has no such edge."""
-    low, high = g.at[x], g.at[x + 1]
+def _place(values: Int32s, low: int, high: int, wanted: int) -> int:
+    """Where a value is in a part of an array that ascends there; −1 where it is not."""
+    end = high
     while low < high:
         middle = (low + high) >> 1
-        if g.directed_at[middle] < d:
+        if values[middle] < wanted:
             low = middle + 1
         else:
             high = middle
-    return g.question_at[low] if low < g.at[x + 1] and g.directed_at[low] == d else -1
+    return low if low < end and values[low] == wanted else -1
+
+
+@compiled
+def find(g: Index, x: int, d: int) -> int:
+    """The question (x, d), −1 where x has no such edge."""
+    place = _place(g.directed_at, g.at[x], g.at[x + 1], d)
+    return g.question_at[place] if place >= 0 else -1
 
 
 @compiled
 def leads_to(g: Index, question: int, y: int) -> bool:
     """Whether y is an answer of the question."""
-    low, high = g.offsets[question], g.offsets[question + 1]
-    while low < high:
-        middle = (low + high) >> 1
-        if g.answers[middle] < y:
-            low = middle + 1
-        else:
-            high = middle
-    return bool(low < g.offsets[question + 1] and g.answers[low] == y)
+    return _place(g.answers, g.offsets[question], g.offsets[question + 1], y) >= 0
 
 
 @compiled
