@@ -97,6 +97,19 @@ def test_a_rival_loses_only_where_it_is_clearly_beaten(tmp_path: Path) -> None:
         assert race.run([best, rival], ladder).function == best
 
 
+def test_the_best_rival_has_a_place_in_the_finals_whatever_its_trial(tmp_path: Path) -> None:
+    """Last by its trial, best in full: without the place it would never be trained in full."""
+    *others, rival = (ScoringFunction([s]) for s in list(hand_designed(4).values())[:4])
+    race = Race(StandAlone(VIEW, TRAINING, workers=1), Journal(tmp_path / "search.jsonl"))
+    for place, function in enumerate([*others, rival]):
+        race.known[function, 1, 0] = Trial(0.9 - 0.1 * place, np.zeros(1), 0.0)
+        for replica in (1, 2):
+            race.known[function, 9, replica] = Trial(0.8 if function == rival else 0.7, np.zeros(1), 0.0)
+    ladder = Ladder(1, finalists=2, promotions=1, most_epochs=9, replicas=2)
+    assert race.run([*others, rival], ladder, [rival]).function == rival
+    assert race.run([*others, rival], ladder).function != rival
+
+
 @pytest.mark.parametrize("rivals", [True, False])
 def test_hand_designed_functions_run_in_the_finals(rivals: bool, tmp_path: Path) -> None:
     search = TrialSearch(VIEW, config_of("random", groups=1, trials=4, rivals=rivals), tmp_path, workers=1)

@@ -77,15 +77,20 @@ class Race:
         """Successive halving: all are trained briefly, the best of them in full, half of those again, and so on.
 
         A rung has replicas of its own, so that nothing climbs far by luck with one; all full trainings of a function
-        count. Of `rivals`, functions that have proved themselves elsewhere, the best wins unless it is clearly beaten.
+        count. Of `rivals`, functions that have proved themselves elsewhere, the best has a place on every rung, and
+        wins unless it is clearly beaten.
         """
         new = [f for f in dict.fromkeys(functions) if (f, ladder.epochs, 0) not in self.known]
         self._spent, self._due = 0.0, max(1.0, ladder.epochs * (len(new) + ladder.trials))
         ranked = self._ranked(functions, ladder.epochs, [0])
         for rung, places in enumerate(ladder.rungs, start=1):
             replicas = range(1, 1 + rung * ladder.replicas)
-            promoted = self._ranked([f for f, _ in ranked[:places]], ladder.most_epochs, replicas)
-            ranked = promoted + ranked[places:]
+            chosen = [f for f, _ in ranked[:places]]
+            rival = next((f for f, _ in ranked if f in rivals), chosen[0])
+            if rival not in chosen:
+                chosen = [*chosen[: max(1, places - 1)], rival]
+            left = [(f, reward) for f, reward in ranked if f not in chosen]
+            ranked = self._ranked(chosen, ladder.most_epochs, replicas) + left
         place = next((i for i, (function, _) in enumerate(ranked) if function in rivals), 0)
         if ladder.rungs and not self._beaten(ranked[place][0], ranked[0][0], ladder.most_epochs):
             ranked.insert(0, ranked.pop(place))
