@@ -88,11 +88,13 @@ def show_notes(notes: tuple[str, ...] | list[str]) -> None:
         say(f"[yellow]note:[/] {escape(note)}")
 
 
-def show_metrics(*evaluations: dict[str, Any]) -> None:
+def show_metrics(*evaluations: dict[str, Any], by_run: bool = False) -> None:
+    """A row for each split, or for each run and split."""
     from eras.evaluation import METRICS
 
-    table = plain_table("split", numbers=METRICS)
+    texts = ("run", "split") if by_run else ("split",)
+    table = plain_table(*texts, numbers=METRICS)
     for evaluation in evaluations:
         cells = (f"{evaluation[m]:.1f}" if m == "mr" else f"{evaluation[m]:.4f}" for m in METRICS)
-        table.add_row(evaluation["split"], *cells)
+        table.add_row(*(escape(evaluation[name]) for name in texts), *cells)
     console.print(table)

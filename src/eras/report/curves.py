@@ -10,8 +10,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from eras.errors import DataError, OutputError
-from eras.files import replacing
+from eras.errors import DataError
+from eras.report.figure import BLUE, GREEN, GREY, INK, ORANGE, SKY, STYLE, legend_above, picture_kind, save
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -19,41 +19,15 @@ if TYPE_CHECKING:
 Event = dict[str, Any]
 Panel = Callable[["Axes"], None]
 
-# Okabe and Ito's palette, safe for colour-blind readers; the stages of a search differ in shape as well.
-_BLUE, _ORANGE, _GREEN, _SKY, _GREY, _INK = "#0072B2", "#D55E00", "#009E73", "#56B4E9", "#8A8A8A", "#1A1A1A"
-_STAGES = ((_BLUE, "o"), (_ORANGE, "s"), (_GREEN, "^"))
+_STAGES = ((BLUE, "o"), (ORANGE, "s"), (GREEN, "^"))
 _UNFINISHED = "unfinished generation"
-
-STYLE: dict[Any, Any] = {
-    "font.size": 10,
-    "axes.axisbelow": True,
-    "axes.edgecolor": _GREY,
-    "axes.formatter.useoffset": False,
-    "axes.grid": True,
-    "axes.grid.axis": "y",
-    "axes.labelcolor": _INK,
-    "axes.spines.right": False,
-    "axes.spines.top": False,
-    "axes.titlelocation": "left",
-    "axes.titlesize": 10,
-    "grid.color": "#E6E6E6",
-    "legend.fontsize": 9,
-    "legend.frameon": False,
-    "lines.linewidth": 1.4,
-    "svg.hashsalt": "eras",  # the same journal gives the same bytes
-    "text.color": _INK,
-    "xtick.color": "#4A4A4A",
-    "ytick.color": "#4A4A4A",
-}
 _WIDTH, _TOP, _ROW = 9.0, 3.2, 2.5  # inches: the picture's width, the heights of the first row and of the others
 _FEW = 60  # points up to which each has a marker
 
 
 def draw_search(events: list[dict[str, Any]], path: Path) -> None:
     """Write the curves of the search with that journal to `path`, an .svg or a .png."""
-    kind = path.suffix.lower().removeprefix(".")
-    if kind not in ("svg", "png"):
-        raise OutputError(f"{path} cannot be drawn: the name of a picture must end in .svg or .png")
+    picture_kind(path)
     title, panels = _panels(_once(events))
 
     import matplotlib
@@ -69,8 +43,7 @@ def draw_search(events: list[dict[str, Any]], path: Path) -> None:
             for column, draw in enumerate(row):
                 draw(figure.add_subplot(grid[number, column] if len(row) > 1 else grid[number, :]))
         figure.suptitle(title, fontsize=12, x=0.01, ha="left")
-        with replacing(path) as temporary:
-            figure.savefig(temporary, format=kind, dpi=200, metadata={"Date": None} if kind == "svg" else None)
+        save(figure, path)
 
 
 def _panels(events: list[Event]) -> tuple[str, list[Panel]]:
@@ -165,31 +138,31 @@ class _OneShot:
         mean = [sum(s["rewards"]) / len(s["rewards"]) for s in self.steps]
         several = any(len(s["rewards"]) > 1 for s in self.steps)
         if several:
-            _line(axes, x, [max(s["rewards"]) for s in self.steps], _SKY, "best of a step")
-        _line(axes, x, mean, _BLUE, "mean of a step" if several else "reward of a step")
+            _line(axes, x, [max(s["rewards"]) for s in self.steps], SKY, "best of a step")
+        _line(axes, x, mean, BLUE, "mean of a step" if several else "reward of a step")
         known = [s for s in self.steps if "baseline" in s]
         if known:
-            _line(axes, self._places(known), [s["baseline"] for s in known], _INK, "baseline", linestyle="--")
+            _line(axes, self._places(known), [s["baseline"] for s in known], INK, "baseline", linestyle="--")
         if self.derived:
             label = f"best of {len(self.derived)} derived, on all of validation"
-            axes.plot(self.last, max(self.derived), "D", color=_ORANGE, markersize=6, label=label)
+            axes.plot(self.last, max(self.derived), "D", color=ORANGE, markersize=6, label=label)
         self._finish(axes, "Reward", "reward", f" ({_count(self.policy_steps, 'policy step')} in each)")
         legend_above(axes)
 
     def entropy(self, axes: Axes) -> None:
         known = [s for s in self.steps if "entropy" in s]
         values = [s["entropy"] for s in known]
-        _line(axes, self._places(known), values, _BLUE)
+        _line(axes, self._places(known), values, BLUE)
         _from_zero(axes, values)  # zero is a policy that has made up its mind
         self._finish(axes, "Entropy of the policy", "nats per decision")
 
     def loss(self, axes: Axes) -> None:
-        _line(axes, [e["epoch"] for e in self.epochs], [e["loss"] for e in self.epochs], _BLUE)
+        _line(axes, [e["epoch"] for e in self.epochs], [e["loss"] for e in self.epochs], BLUE)
         self._finish(axes, "Training loss of the supernet", "nats per answer")
 
     def moved(self, axes: Axes) -> None:
         values = [e["moved"] for e in self.epochs]
-        _line(axes, [e["epoch"] for e in self.epochs], values, _BLUE)
+        _line(axes, [e["epoch"] for e in self.epochs], values, BLUE)
         _from_zero(axes, values)
         _integers(axes.yaxis)
         self._finish(axes, "Relations that changed group", "relations")
@@ -243,10 +216,10 @@ class _StandAlone:
 
     def by_trial(self, axes: Axes) -> None:
         numbers = range(1, len(self.trials) + 1)
-        axes.step(numbers, self.best, where="post", color=_INK, label="best so far")
+        axes.step(numbers, self.best, where="post", color=INK, label="best so far")
         styles = itertools.cycle(_STAGES)
         for stage in dict.fromkeys(stage for stage, _ in self.trials):
-            colour, marker = (_GREY, "x") if stage == _UNFINISHED else next(styles)
+            colour, marker = (GREY, "x") if stage == _UNFINISHED else next(styles)
             x = [n for n, (s, _) in zip(numbers, self.trials, strict=True) if s == stage]
             axes.plot(x, [self.trials[n - 1][1] for n in x], marker, color=colour, markersize=4.5, label=stage)
         axes.set_xlim(0, 1.01 * len(self.trials) + 0.5)
@@ -257,7 +230,7 @@ class _StandAlone:
     def by_time(self, axes: Axes) -> None:
         unit, name = unit_of_time(self.ends[-1][0])
         x = [seconds / unit for seconds, _ in self.ends]
-        _line(axes, x, [self.best[n - 1] for _, n in self.ends], _INK, drawstyle="steps-post")
+        _line(axes, x, [self.best[n - 1] for _, n in self.ends], INK, drawstyle="steps-post")
         axes.set_xlim(0, 1.03 * x[-1])
         axes.set(title="Best so far, after each generation", xlabel=f"time ({name})", ylabel="selection MRR")
 
@@ -284,8 +257,8 @@ class _Race:
     def draw(self, axes: Axes) -> None:
         *others, best = self.runs
         for run in others:
-            _line(axes, [*run], [*run.values()], _GREY)
-        _line(axes, [*best], [*best.values()], _ORANGE, f"best after {max(best)} epochs", markersize=5)
+            _line(axes, [*run], [*run.values()], GREY)
+        _line(axes, [*best], [*best.values()], ORANGE, f"best after {max(best)} epochs", markersize=5)
         rungs = sorted({epochs for run in self.runs for epochs in run})
         axes.set_xscale("log")
         axes.set_xticks(rungs, [str(rung) for rung in rungs])
@@ -314,11 +287,6 @@ def _integers(axis: Any) -> None:
     from matplotlib.ticker import MaxNLocator
 
     axis.set_major_locator(MaxNLocator(nbins=8, steps=[1, 2, 5, 10], integer=True, min_n_ticks=1))
-
-
-def legend_above(axes: Axes) -> None:
-    """In one line above the panel, to the right of its title: no curve runs there."""
-    axes.legend(loc="lower right", bbox_to_anchor=(1, 1), ncols=4, borderaxespad=0.2, columnspacing=1.4)
 
 
 def _count(number: int, noun: str) -> str:
