@@ -17,6 +17,7 @@ from eras._version import __version__
 if TYPE_CHECKING:
     from eras.api import Comparison, SearchResult, compare, evaluate, fit, resume, search_function, train
     from eras.api.rules import learn_rules
+    from eras.api.saving import save_model
     from eras.errors import ErasError
     from eras.evaluation import Evaluation
     from eras.graph import Graph, load_graph
@@ -44,6 +45,7 @@ _HOMES = {
     "load_function": "eras.scoring",
     "load_graph": "eras.graph",
     "resume": "eras.api",
+    "save_model": "eras.api.saving",
     "search_function": "eras.api",
     "train": "eras.api",
 }
@@ -67,6 +69,7 @@ __all__ = [
     "load_function",
     "load_graph",
     "resume",
+    "save_model",
     "search_function",
     "train",
 ]

@@ -18,6 +18,7 @@ from eras.report import model_card
 from eras.scoring import ScoringFunction, Structure
 from eras.store import Model, Predictor, claim, load_model, write_model
 from eras.store.directory import read_config, read_function, read_manifest, start, working_in
+from eras.store.judging import measure_calibration
 from eras.training import Report, TrainConfig, Trainer, recommend
 
 OnStep = Callable[[Report], None]
@@ -145,6 +146,20 @@ def judged(
     for split in ("valid", "test"):
         if len(graph.split(split)):
             metrics[split] = model.evaluate(split).to_json()
+    metrics["calibration"] = _calibrated(model)
     scorer.to("cpu")
     write_model(folder, scorer, metrics, model_card(graph, function, config, metrics, read_manifest(folder)))
     return model
+
+
+def _calibrated(model: Model) -> dict[str, Any] | None:
+    """Fit probabilities on validation and judge them on test, without the bins; None where that cannot be done."""
+    try:
+        calibrated = model.calibrate()
+    except DataError:
+        return None
+    if not len(model.graph.test):
+        return calibrated.about
+    measured = measure_calibration(model, calibrated, None, 0, False)
+    kinds = {kind: {k: v for k, v in measured[kind].items() if k != "bins"} for kind in ("before", "after", "first")}
+    return {**calibrated.about, "judged_on": measured["judged_on"], **kinds}

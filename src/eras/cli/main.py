@@ -22,7 +22,11 @@ VERBS = {
     "rules": ("eras.cli.rules", "Learn rules, read them, predict by them."),
     "resume": ("eras.cli.resume", "Go on with what was stopped or killed: a run, search, fit, comparison or rules."),
     "evaluate": ("eras.cli.evaluate", "Rank a split with a trained model: MRR, Hits@k, breakdowns."),
+    "classify": ("eras.cli.classify", "Tell true triples from false ones; accuracy, F1, ROC AUC."),
+    "calibrate": ("eras.cli.calibrate", "Turn scores into probabilities, and judge them."),
     "predict": ("eras.cli.predict", "Complete triples: the best tails, heads or relations."),
+    "explain": ("eras.cli.explain", "Say why a model believes a triple, or what it knows of a relation."),
+    "discover": ("eras.cli.discover", "Find the most probable triples that the graph lacks."),
 }
 
 HELP = """\
@@ -37,7 +41,8 @@ Examples:
   eras fit umls --out runs/umls
   eras train umls --function complex --out runs/complex
   eras predict runs/umls --head virus --relation causes -k 5
-  eras evaluate runs/umls --split test --json
+  eras evaluate runs/umls runs/complex --by pattern
+  eras explain runs/umls virus causes disease_or_syndrome
   eras data profile my-triples.tsv
 
 `eras VERB --help` explains a verb; `eras --version` prints the version.

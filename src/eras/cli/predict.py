@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -48,14 +49,16 @@ def predict(
     from eras.store import Model, load_model
 
     model = load_model(run)
-    rules = None if because is None else _rules(because, model)
+    rules = None if because is None else load_rules(because, model)
     rows = model.predict(head, relation, tail, k=k, exclude_known=not include_known, output="list")
     if relation is None and isinstance(model, Model) and not model.config.relation_weight:
         say("[yellow]note:[/] this model was not trained to rank relations; eras train --relation-weight 0.5 does that")
+    if isinstance(model, Model) and model.calibrated is None:
+        say(f"[yellow]note:[/] scores are no probabilities: run `eras calibrate {escape(str(run))}` to have some")
     show_predictions(rows, rules, 1, as_json)
 
 
-def _rules(folder: Path, model: Predictor) -> RuleModel:
+def load_rules(folder: Path, model: Predictor) -> RuleModel:
     """The rules of a folder, which must be about the model's graph."""
     from eras.errors import UsageError
     from eras.store.rules import RuleModel
@@ -79,22 +82,27 @@ def show_predictions(rows: list[dict[str, Any]], rules: RuleModel | None, reason
     if not rows:
         say("The graph holds every possible completion already; --include-known shows them.")
         return
-    table = plain_table(*parts, numbers=("score",))
+    sure = "probability" in rows[0]
+    table = plain_table(*parts, numbers=("score", "probability") if sure else ("score",))
     for row in rows:
-        table.add_row(*(_display(row, part) for part in parts), f"{row['score']:.4f}")
+        numbers = (f"{row['score']:.4f}", f"{row['probability']:.4f}") if sure else (f"{row['score']:.4f}",)
+        table.add_row(*(_display(row, part) for part in parts), *numbers)
     console.print(table)
+    right = rows[0].get("first_is_right")
+    if right is not None:
+        say(f"[dim]If the graph lacks an answer, the first of these is right with probability {right:.2f}.[/]")
     for row in rows:
         if "because" in row:
-            _show_reasons(row)
+            say(f"\n[bold]{_display(row, 'relation')}({_display(row, 'head')}, {_display(row, 'tail')})[/]")
+            show_reasons(row["because"])
 
 
-def _show_reasons(row: dict[str, Any]) -> None:
-    say(f"\n[bold]{_display(row, 'relation')}({_display(row, 'head')}, {_display(row, 'tail')})[/]")
-    for reason in row["because"]:
+def show_reasons(reasons: Sequence[dict[str, Any]]) -> None:
+    for reason in reasons:
         facts = ", ".join(f"{relation}({head}, {tail})" for head, relation, tail in reason["facts"])
         say(f"  because {escape(facts)}")
         say(f"  [dim]{reason['confidence']:.3f}  {escape(reason['rule'])}[/]")
-    if not row["because"]:
+    if not reasons:
         say("  no rule says so")
 
 

@@ -1,4 +1,4 @@
-"""The progress of long work, on standard error: downloads and training."""
+"""The progress of long work, on standard error."""
 
 from __future__ import annotations
 
@@ -82,3 +82,17 @@ def training_bar(folder: Path) -> Iterator[Callable[[Report], None]]:
     finally:
         if task is not None:
             progress.stop()
+
+
+@contextlib.contextmanager
+def percentage(title: str) -> Iterator[Callable[[int, int], None]]:
+    """A bar for work of a known size, with the time left."""
+    columns = (
+        TextColumn("{task.description}"),
+        BarColumn(),
+        TextColumn("{task.percentage:3.0f}%"),
+        TimeRemainingColumn(),
+    )
+    with Progress(*columns, console=console, transient=True, disable=not console.is_terminal) as progress:
+        task = progress.add_task(title, total=None)
+        yield lambda done, total: progress.update(task, completed=done, total=total)

@@ -38,7 +38,7 @@ def read_text(path: Path, columns: Columns | None = None, skip: int = 0) -> Iter
     for start, block in line_blocks(path, skip):
         header = False
         if layout is None:
-            sample = list(islice(_filled_lines(start, block), SAMPLE_LINES))
+            sample = list(islice(filled_lines(start, block), SAMPLE_LINES))
             if not sample:
                 continue
             layout = _detect(path, sample, columns)
@@ -79,7 +79,7 @@ def _detect(path: Path, sample: list[tuple[int, str]], columns: Columns | None) 
         raise _quote_error(path, *sample[0]) from error
 
 
-def _filled_lines(start: int, block: bytes) -> Iterator[tuple[int, str]]:
+def filled_lines(start: int, block: bytes) -> Iterator[tuple[int, str]]:
     position = 0
     while position < len(block):
         end = block.index(b"\n", position)

@@ -45,13 +45,19 @@ class Vocabulary:
 
     def ids(self, names: Sequence[str]) -> npt.NDArray[np.int64]:
         """Ids of many names or labels, shape (len(names),)."""
-        wanted = pl.DataFrame({"name": pl.Series(names, dtype=pl.String)})
-        known = pl.DataFrame({"name": self.names, "id": np.arange(len(self), dtype=np.int64)})
-        found = wanted.join(known, on="name", how="left", maintain_order="left")["id"]
-        missing = found.is_null().arg_true().to_list()
-        if missing:
-            found = found.scatter(missing, [self._id_of_label(names[i]) for i in missing])
-        return found.to_numpy()
+        found = self.lookup(pl.Series(names, dtype=pl.String))
+        for i in np.flatnonzero(found < 0).tolist():
+            found[i] = self._id_of_label(names[i])
+        return found
+
+    def lookup(self, names: pl.Series) -> npt.NDArray[np.int64]:
+        """Ids of many names, or of labels that only one name carries, shape (len(names),); −1 where unknown."""
+        ids = np.arange(len(self), dtype=np.int64)
+        found = _joined(names, pl.DataFrame({"name": self.names, "id": ids}))
+        if self.labels is not None and (found < 0).any():
+            labels = pl.DataFrame({"name": self.labels, "id": ids}).drop_nulls().unique("name", keep="none")
+            found = np.where(found < 0, _joined(names, labels), found)
+        return found
 
     def _id_of_label(self, label: str) -> int:
         matches = [] if self.labels is None else (self.labels == label).arg_true().to_list()
@@ -63,3 +69,8 @@ class Vocabulary:
             raise UsageError(f"{self.kind} label {label!r} is carried by {names}{more}: give one of these names")
         labels = [] if self.labels is None else self.labels.drop_nulls().to_list()
         raise UnknownNameError(self.kind, label, chain(self.names.to_list(), labels))
+
+
+def _joined(names: pl.Series, table: pl.DataFrame) -> npt.NDArray[np.int64]:
+    wanted = names.rename("name").to_frame()
+    return wanted.join(table, on="name", how="left", maintain_order="left")["id"].fill_null(-1).to_numpy().copy()

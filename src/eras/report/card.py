@@ -36,6 +36,7 @@ def model_card(
         "Filtered by train, validation and test; both sides; all entities as candidates; ties at the middle of "
         "their range. The epoch was chosen on validation triples alone.",
         *([_patterns(metrics["test"]["by"]["pattern"])] if "test" in metrics else []),
+        *_probabilities(metrics.get("calibration")),
         "## Scoring function",
         picture,
         *([_story(metrics["fit"])] if "fit" in metrics else []),
@@ -51,6 +52,21 @@ def model_card(
         f"model.predict(head={graph.entities.name(head)!r}, relation={graph.relations.name(relation)!r}, k=5)\n```",
     ]
     return "\n\n".join(sections) + "\n"
+
+
+def _probabilities(calibration: dict[str, Any] | None) -> list[str]:
+    if calibration is None:
+        return []
+    text = f"`probability` in predictions is calibrated on {calibration['fitted_on']}."
+    if "after" in calibration:
+        before, after, first = calibration["before"], calibration["after"], calibration["first"]
+        text += (
+            f" On {calibration['judged_on']}: expected calibration error {after['ece']:.3f} (of the sigmoid of the "
+            f"score: {before['ece']:.3f}), Brier score {after['brier']:.3f} ({before['brier']:.3f}). The first of a "
+            f"list of tails or heads is right in {first['right']:.0%} of the test questions; expected "
+            f"{first['probability']:.0%}."
+        )
+    return ["## Probabilities", text]
 
 
 def rules_card(

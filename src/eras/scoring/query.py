@@ -64,9 +64,9 @@ def contract(x: Tensor, y: Tensor, cells: Cells, blocks: int, out: Tensor | None
     """
     if out is None:
         out = torch.zeros_like(x)
-    xs, ys, outs = x.chunk(blocks, 1), y.chunk(blocks, 1), out.chunk(blocks, 1)
+    xs, ys, width = x.chunk(blocks, 1), y.chunk(blocks, 1), out.shape[1] // blocks
     for a, b, c, sign in cells:
-        outs[c].addcmul_(xs[a], ys[b], value=sign)
+        out.narrow(1, c * width, width).addcmul_(xs[a], ys[b], value=sign)
     return out
 
 

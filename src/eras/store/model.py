@@ -2,20 +2,32 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 import numpy.typing as npt
+import polars as pl
 from torch import Tensor
 
-from eras.errors import UnknownNameError
+from eras.errors import UnknownNameError, UsageError
+from eras.evaluation.calibration import METHODS, Method
+from eras.evaluation.discovery import Search
 from eras.files import read_json
 from eras.graph import Graph
 from eras.models import Function, KnowledgeModel
+from eras.models.facts import fact_scores
+from eras.store.calibration import Calibrated, read_calibration
 from eras.store.directory import read_model
+from eras.store.explanation import Explanation, RelationProfile, explain, explain_relation
+from eras.store.judging import Classification, calibrate, classify
 from eras.store.predictor import Ids, Names, Predictor, broadcast, to_ids
+from eras.store.unseen import with_entity
 from eras.training.config import TrainConfig
+
+if TYPE_CHECKING:
+    from eras.store.rules import RuleModel
 
 
 class Model(Predictor):
@@ -43,7 +55,9 @@ class Model(Predictor):
     def load(cls, folder: str | Path) -> Model:
         folder = Path(folder)
         scorer, function, graph, config = read_model(folder)
-        return cls(scorer, function, graph, config, read_json(folder / "metrics.json"), folder)
+        model = cls(scorer, function, graph, config, read_json(folder / "metrics.json"), folder)
+        model.calibrated = read_calibration(folder, graph.relations)
+        return model
 
     def __repr__(self) -> str:
         return f"<Model {self.function.name or 'function'} on {self.graph.name}: dim {self.scorer.dim}>"
@@ -58,14 +72,106 @@ class Model(Predictor):
 
     def score(self, head: Names, relation: Names, tail: Names) -> float | npt.NDArray[np.float32]:
         """The score of a triple, or of many: names broadcast against lists of names."""
-        h, r, t = broadcast(
-            to_ids(self.graph.entities, head),
-            to_ids(self.graph.relations, relation),
-            to_ids(self.graph.entities, tail),
-        )
-        scores: npt.NDArray[np.float32] = self.scorer.score(np.stack([h, r, t], 1)).cpu().numpy()
-        single = all(isinstance(names, str) for names in (head, relation, tail))
+        triples, single = self._triples(head, relation, tail)
+        scores: npt.NDArray[np.float32] = self.scorer.score(triples).cpu().numpy()
         return float(scores[0]) if single else scores
 
     def relation_scores(self, head: Ids, tail: Ids) -> Tensor:
         return self.scorer.relation_scores(head, tail)
+
+    def probability(self, head: Names, relation: Names, tail: Names) -> float | npt.NDArray[np.float64]:
+        """How probable a triple is, or each of many; the model must be calibrated."""
+        triples, single = self._triples(head, relation, tail)
+        found = self.probabilities(triples)
+        return float(found[0]) if single else found
+
+    def probabilities(self, triples: Ids) -> npt.NDArray[np.float64]:
+        if self.calibrated is None:
+            raise UsageError("this model is not calibrated: call calibrate() first, or run `eras calibrate RUN`")
+        return self.calibrated.of_facts.probabilities(fact_scores(self.scorer, triples), triples[:, 1])
+
+    def calibrate(
+        self,
+        valid: str | Path | None = None,
+        *,
+        method: Method = "platt",
+        seed: int = 0,
+        skip_unknown: bool = False,
+    ) -> Calibrated:
+        """Fit probabilities on labelled triples, or on validation and false triples made for it; kept in the folder.
+
+        Args:
+            valid: a file of head, relation, tail and 0 / 1.
+            method: `platt`, or `isotonic` for relations with many labels.
+            seed: decides the false triples.
+            skip_unknown: leave out triples with names that the graph does not know.
+        """
+        if method not in METHODS:
+            raise UnknownNameError("method of calibration", method, METHODS)
+        self.calibrated = calibrate(self, valid, method, seed, skip_unknown)
+        if self.folder is not None:
+            self.calibrated.save(self.folder, self.graph.relations)
+        return self.calibrated
+
+    def classify(
+        self,
+        valid: str | Path | None = None,
+        test: str | Path | None = None,
+        *,
+        seed: int = 0,
+        skip_unknown: bool = False,
+    ) -> Classification:
+        """True or false? Thresholds are chosen on labelled validation triples and judged on test; see `calibrate`."""
+        return classify(self, valid, test, seed, skip_unknown)
+
+    def explain(self, head: str, relation: str, tail: str, *, rules: RuleModel | None = None) -> Explanation:
+        """Rank, probability, block terms and similar facts of a claim, and the rules that support it."""
+        return explain(self, head, relation, tail, rules)
+
+    def explain_relation(self, relation: str) -> RelationProfile:
+        """Group, structure and pattern of a relation, and what it is confused with."""
+        return explain_relation(self, relation)
+
+    def discover(
+        self,
+        relation: Names | None = None,
+        *,
+        top: int = 1000,
+        on_progress: Callable[[int, int], None] = lambda done, total: None,
+    ) -> pl.DataFrame:
+        """The most probable triples that the graph does not hold, best first; by score if the model is not calibrated.
+
+        Returns head, relation, tail, score and probability, with labels where the graph has them.
+        """
+        if top < 1:
+            raise UsageError(f"top must be at least 1, not {top}")
+        relations = self.graph.relations
+        asked = np.arange(len(relations)) if relation is None else np.unique(to_ids(relations, relation))
+        intercept, slope = np.zeros(len(relations)), np.ones(len(relations))
+        if self.calibrated is not None:
+            intercept, slope = self.calibrated.of_facts.intercept, self.calibrated.of_facts.slope
+        search = Search(self.scorer, self.graph.facts, top, intercept, slope)
+        triples, logits = search.run(asked, on_progress)
+        score = (logits - intercept[triples[:, 1]]) / slope[triples[:, 1]]
+        frame = self.named(triples).with_columns(pl.Series("score", score))
+        if self.calibrated is None:
+            return frame
+        probability = self.calibrated.of_facts.probabilities(score, triples[:, 1])
+        return frame.with_columns(pl.Series("probability", probability))
+
+    def add_entity(self, name: str, facts: Sequence[tuple[str, str, str]]) -> None:
+        """Embed an entity that the graph does not have from facts about it; nothing else of the model changes.
+
+        Args:
+            name: of the new entity.
+            facts: triples of names, each with the new entity as head or as tail.
+        """
+        self.scorer, self.graph = with_entity(self.scorer, self.function, self.graph, name, facts)
+        self.ranker = self.scorer
+        self._known = None
+
+    def _triples(self, head: Names, relation: Names, tail: Names) -> tuple[Ids, bool]:
+        """Ids (n, 3) of triples given by name, and whether one name was given for each part."""
+        parts = zip((head, relation, tail), ("entities", "relations", "entities"), strict=True)
+        ids = broadcast(*(to_ids(getattr(self.graph, kind), names) for names, kind in parts))
+        return np.stack(ids, 1), all(isinstance(names, str) for names in (head, relation, tail))

@@ -16,8 +16,10 @@ from torch import Tensor
 from eras.errors import UsageError
 from eras.evaluation import Evaluation, evaluate
 from eras.evaluation.ranking import Ranker, queries_at_a_time
+from eras.evaluation.top_one import signs_of
 from eras.graph import Graph, Vocabulary
 from eras.graph.queries import HEAD, TAIL, Queries
+from eras.store.calibration import Calibrated
 
 Names = str | Sequence[str]
 Ids = npt.NDArray[np.int64]
@@ -34,6 +36,7 @@ class Predictor(ABC):
         self.metrics = metrics
         self.memory_mb = memory_mb
         self.folder = folder
+        self.calibrated: Calibrated | None = None
         self._known: Queries | None = None
 
     def evaluate(self, split: Literal["valid", "test"] = "test", **options: Any) -> Evaluation:
@@ -58,6 +61,8 @@ class Predictor(ABC):
 
         Returns a polars frame (or a list of dicts) with head, relation, tail and score, best first within each
         question; label columns are added where the graph has labels. `exclude_known` leaves out facts of the graph.
+        A calibrated model adds `probability`, of the triple, and `first_is_right`, in the first row of each question
+        for an entity: the probability that this answer is right if the graph lacks one.
         """
         if k < 1:
             raise UsageError(f"k must be at least 1, not {k}")
@@ -67,26 +72,48 @@ class Predictor(ABC):
             lacking = f"{' and '.join(missing)} missing" if missing else "all three are given"
             raise UsageError(f"give two of head, relation and tail to ask for the third: {lacking}")
         asked = missing[0]
-        vocabularies = {
-            "head": self.graph.entities,
-            "relation": self.graph.relations,
-            "tail": self.graph.entities,
-        }
+        vocabularies = self._vocabularies
         ids = {part: to_ids(vocabularies[part], names) for part, names in given.items() if names is not None}
         first, second = broadcast(*ids.values())
         ids = dict(zip(ids, (first, second), strict=True))
+        signs: list[npt.NDArray[np.float64]] = []
         question, answer, score = (
             self._best_relations(ids["head"], ids["tail"], k, exclude_known)
             if asked == "relation"
-            else self._best_entities(asked, ids, k, exclude_known)
+            else self._best_entities(asked, ids, k, exclude_known, signs)
         )
         columns = {asked: answer, **{part: values[question] for part, values in ids.items()}}
-        frame = _named(columns, vocabularies).with_columns(pl.Series("score", score))
+        triples = np.stack([columns[part] for part in vocabularies], 1)
+        frame = self.named(triples).with_columns(pl.Series("score", score))
+        if self.calibrated is not None:
+            frame = frame.with_columns(pl.Series("probability", self.probabilities(triples)))
+            if signs:
+                first = np.append(True, question[1:] != question[:-1]) if len(question) else np.empty(0, bool)
+                right = self.calibrated.of_first.probabilities(np.concatenate(signs))[question]
+                frame = frame.with_columns(pl.Series("first_is_right", right).set(pl.Series(~first), None))
         return frame if output == "frame" else frame.to_dicts()
 
+    @property
+    def _vocabularies(self) -> dict[str, Vocabulary]:
+        return {"head": self.graph.entities, "relation": self.graph.relations, "tail": self.graph.entities}
+
+    def named(self, triples: Ids) -> pl.DataFrame:
+        """Names of triples (n, 3), and labels where the graph has them."""
+        columns = dict(zip(self._vocabularies.items(), triples.T, strict=True))
+        frame = {part: vocabulary.names.gather(ids) for (part, vocabulary), ids in columns.items()}
+        for (part, vocabulary), ids in columns.items():
+            if vocabulary.labels is not None:
+                frame[f"{part}_label"] = pl.Series([vocabulary.label(i) for i in ids], dtype=pl.String)
+        return pl.DataFrame(frame)
+
+    def probabilities(self, triples: Ids) -> npt.NDArray[np.float64]:
+        """(n,) for triples (n, 3) of ids; what is not calibrated has none."""
+        raise UsageError("probabilities need a calibrated model")
+
     def _best_entities(
-        self, asked: str, ids: dict[str, Ids], k: int, exclude_known: bool
+        self, asked: str, ids: dict[str, Ids], k: int, exclude_known: bool, signs: list[npt.NDArray[np.float64]]
     ) -> tuple[Ids, Ids, npt.NDArray[np.float32]]:
+        """Question, answer and score; `signs` takes what the lists say about their first entries."""
         side, entity = (TAIL, ids["head"]) if asked == "tail" else (HEAD, ids["tail"])
         relation, sides = ids["relation"], np.full(len(entity), side)
         block = queries_at_a_time(self.ranker.n_entities, self.memory_mb)
@@ -97,6 +124,8 @@ class Predictor(ABC):
             if exclude_known:
                 known = self.known.answers_of(self.known.find(entity[rows], relation[rows], sides[rows]))
                 scores[torch.from_numpy(known.row), torch.from_numpy(known.entity)] = -torch.inf
+                if self.calibrated is not None:
+                    signs.append(signs_of(scores.t()))
             question, answer, score = _top(scores, k)
             parts.append((question + start, answer, score))
         questions, answers, best = zip(*parts, strict=True)
@@ -107,11 +136,16 @@ class Predictor(ABC):
     ) -> tuple[Ids, Ids, npt.NDArray[np.float32]]:
         scores = self.relation_scores(head, tail)
         if exclude_known:
-            questions, relations = np.divmod(np.arange(scores.numel()), scores.shape[1])
-            known = self.known.answers_of(self.known.find(head[questions], relations, np.zeros_like(relations)))
-            facts = known.row[known.entity == tail[questions[known.row]]]
-            scores.view(-1)[torch.from_numpy(facts)] = -torch.inf
+            pair, relation = self.known_relations(head, tail)
+            scores[torch.from_numpy(pair), torch.from_numpy(relation)] = -torch.inf
         return _top(scores, k)
+
+    def known_relations(self, head: Ids, tail: Ids) -> tuple[Ids, Ids]:
+        """(pair, relation) wherever the graph holds the relation between a pair of head and tail."""
+        pairs, relations = np.indices((len(head), len(self.graph.relations))).reshape(2, -1)
+        known = self.known.answers_of(self.known.find(head[pairs], relations, np.full_like(relations, TAIL)))
+        facts = known.row[known.entity == tail[pairs[known.row]]]
+        return pairs[facts], relations[facts]
 
     @property
     def known(self) -> Queries:
@@ -145,12 +179,3 @@ def _top(scores: torch.Tensor, k: int) -> tuple[Ids, Ids, npt.NDArray[np.float32
     question = torch.arange(len(scores)).unsqueeze(1).expand_as(answer)
     kept = score > -torch.inf
     return question[kept].numpy(), answer[kept].numpy(), score[kept].numpy()
-
-
-def _named(columns: dict[str, Ids], vocabularies: dict[str, Vocabulary]) -> pl.DataFrame:
-    frame = {part: vocabularies[part].names.gather(columns[part]) for part in ("head", "relation", "tail")}
-    for part in ("head", "relation", "tail"):
-        vocabulary = vocabularies[part]
-        if vocabulary.labels is not None:
-            frame[f"{part}_label"] = pl.Series([vocabulary.label(i) for i in columns[part]], dtype=pl.String)
-    return pl.DataFrame(frame)
