@@ -61,6 +61,12 @@ def test_labelled_files_that_cannot_be_used(run: Path, tmp_path: Path, verb: str
         assert (run / "calibration.json").read_bytes() == before
 
 
+def test_a_bad_test_file_leaves_the_calibration_alone(run: Path, tmp_path: Path) -> None:
+    before = (run / "calibration.json").read_bytes()
+    eras("calibrate", run, "--seed", "5", "--test", labelled(tmp_path / "bad.tsv", TRUE), code=2)
+    assert (run / "calibration.json").read_bytes() == before
+
+
 def test_calibrate_and_predict(run: Path, tmp_path: Path) -> None:
     picture = tmp_path / "reliability.svg"
     measured = eras_json("calibrate", run, "--method", "isotonic", "--figure", picture)

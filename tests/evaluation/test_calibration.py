@@ -8,7 +8,8 @@ import torch
 
 from eras.errors import DataError
 from eras.evaluation.calibration import Calibration, TopOne, quality, reliability, sigmoid
-from eras.evaluation.top_one import signs_of
+from eras.evaluation.top_one import signs_of, watch
+from eras.graph.queries import TAIL, Queries
 
 RNG = np.random.default_rng(0)
 
@@ -68,8 +69,30 @@ def test_signs_of_a_list() -> None:
     p = np.exp([3.0, 1.0, 0.0]) / np.exp([3.0, 1.0, 0.0]).sum()
     assert signs[0] == pytest.approx([np.log(p[0] / (1 - p[0])), 2.0])
     assert signs[1] == pytest.approx([np.log(0.5), 0.0])
-    alone = signs_of(torch.tensor([[2.0], [-torch.inf]]))
+    alone = signs_of(torch.tensor([[2.0, -torch.inf], [-torch.inf, -torch.inf]]))
     assert np.isfinite(alone).all()
+    for lead in (15.0, 25.0, 40.0):
+        assert signs_of(torch.tensor([[lead], [0.0]]))[0] == pytest.approx([lead, lead])
+    assert torch.equal(scores[:, 1], torch.tensor([1.0, 1.0, 1.0, -torch.inf])), "scores stay as they were"
+
+
+class Fixed:
+    """Scores that are given, whoever asks."""
+
+    def __init__(self, scores: list[float]) -> None:
+        self.all, self.n_entities = torch.tensor(scores), len(scores)
+
+    def scores(self, entity: np.ndarray, relation: np.ndarray, side: np.ndarray) -> torch.Tensor:
+        return self.all[:, None].repeat(1, len(entity))
+
+
+@pytest.mark.parametrize(("known", "right"), [([], False), ([[0, 0, 3]], True)])
+def test_lists_are_watched_without_other_known_answers(known: list[list[int]], right: bool) -> None:
+    """(0, 0, ?) is answered by 1 and 2; entity 3 has the highest score and is first unless it is known."""
+    asked = Queries.of(np.array([[0, 0, 1], [0, 0, 2]]), 4, 1)
+    _, hits = watch(Fixed([0.0, 1.0, 2.0, 3.0]), asked, Queries.of(np.array([*known, [0, 0, 1]]), 4, 1), 1)
+    (question,) = asked.find(np.array([0]), np.array([0]), np.array([TAIL]))
+    assert hits[question] == right
 
 
 def test_the_first_of_a_list_is_right_as_often_as_said() -> None:
@@ -77,5 +100,7 @@ def test_the_first_of_a_list_is_right_as_often_as_said() -> None:
     right = RNG.random(20_000) < sigmoid(signs @ [1.5, 0.5] - 1)
     fitted = TopOne.fit(signs[:10_000], right[:10_000])
     assert quality(fitted.probabilities(signs[10_000:]), right[10_000:])["ece"] < 0.02
+    flat = np.column_stack([signs[:10_000, 0], np.full(10_000, 50.0)])
+    assert quality(TopOne.fit(flat, right[:10_000]).probabilities(flat), right[:10_000])["brier"] < 0.2
     always = TopOne.fit(signs[:50], np.ones(50, bool)).probabilities(signs[:3])
     assert ((always > 0.9) & (always < 1)).all()

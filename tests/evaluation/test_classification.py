@@ -8,8 +8,9 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from sklearn import metrics
 
-from eras.evaluation.classification import Thresholds, judge, judge_relations
+from eras.evaluation.classification import MEASURES, Thresholds, judge, judge_relations
 
 LABELLED = st.lists(
     st.tuples(st.integers(0, 3), st.integers(-4, 4).map(lambda i: i / 2), st.booleans()), min_size=1, max_size=40
@@ -53,7 +54,20 @@ def test_neighbouring_floats_are_told_apart() -> None:
     scores = np.array([low, np.nextafter(low, np.float32(2))], dtype=np.float32)
     truth = np.array([False, True])
     thresholds = Thresholds.fit(scores, np.zeros(2, int), truth, 1)
-    assert thresholds.decide(scores, np.zeros(2, int)).tolist() == [False, True]
+    assert (thresholds.above(scores, np.zeros(2, int)) >= 0).tolist() == [False, True]
+
+
+@given(LABELLED)
+def test_measures_are_those_of_scikit_learn(rows: list[tuple[int, float, bool]]) -> None:
+    _, scores, truth = (np.array(column) for column in zip(*rows, strict=True))
+    found = judge(Thresholds(np.zeros(1), np.ones(1, bool), 0.0), scores, np.zeros(len(rows), int), truth)
+    if truth.all() or not truth.any():
+        assert [found[m] for m in MEASURES[1:]] == [None] * 4
+        return
+    assert found["balanced_accuracy"] == pytest.approx(metrics.balanced_accuracy_score(truth, scores >= 0))
+    assert found["f1"] == pytest.approx(metrics.f1_score(truth, scores >= 0))
+    assert found["roc_auc"] == pytest.approx(metrics.roc_auc_score(truth, scores))
+    assert found["average_precision"] == pytest.approx(metrics.average_precision_score(truth, scores))
 
 
 def test_measures() -> None:

@@ -45,7 +45,7 @@ def test_the_result_is_that_of_scoring_all(problem: Problem, top: int, small: bo
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(discovery, "ROWS", sizes[0])
         patch.setattr(discovery, "COLUMNS", sizes[1])
-        found, logits = discovery.Search(problem.model, problem.triples, top, a, b).run(relations)
+        found, logits = discovery.Discovery(problem.model, problem.triples, top, a, b).run(relations)
     wanted, exact = by_brute_force(problem.model, problem.triples, relations.tolist(), top + 1, a, b)
     assert logits == pytest.approx(exact[:top])
     assert len(set(map(tuple, found.tolist()))) == len(found)
@@ -60,18 +60,20 @@ def test_tiles_that_cannot_reach_the_best_are_not_looked_at(monkeypatch: pytest.
     model = build_model(to_function("distmult"), ["r"], 100, 8, reciprocal=False)
     model.initialise(0, "normal", 1.0)
     model.entities *= torch.linspace(3, 0.05, 100)[:, None]
-    search = discovery.Search(model, np.array([[0, 0, 1]]), 5, np.zeros(1), np.ones(1))
+    search = discovery.Discovery(model, np.array([[0, 0, 1]]), 5, np.zeros(1), np.ones(1))
     search.run(np.array([0]))
     assert search.seen < 50
 
 
 @pytest.mark.parametrize("name", ["transe", "conve", "ntn"])
-def test_models_that_are_no_product(name: str) -> None:
+def test_models_that_are_no_product(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(discovery, "ROWS", 5)
+    monkeypatch.setattr(discovery, "COLUMNS", 7)
     function = to_function(name)
     model = build_model(function, ["a", "b"], 12, 32, reciprocal=True)
     model.initialise(0, "normal", 0.5)
     known = np.array([[0, 0, 1], [3, 1, 3]])
     a, b = np.array([0.5, -0.5]), np.array([1.0, 2.0])
-    _, logits = discovery.Search(model, known, 20, a, b).run(np.arange(2))
+    _, logits = discovery.Discovery(model, known, 20, a, b).run(np.arange(2))
     _, exact = by_brute_force(model, known, [0, 1], 20, a, b)
     assert logits == pytest.approx(exact, abs=1e-4)

@@ -45,8 +45,10 @@ def test_layouts(tmp_path: Path, text: str) -> None:
         ("a\tlikes\tb\t1\nb\tlikes\tc\tyes\n", r"line 2: label 'yes'; expected 1 \(true\) or 0"),
         ("a\tlikes\tb\t1\nb\tlikes\tc\t0\nb\tlikes\ta\t-1\n", "line 3: label '-1' in a file that has 0 too"),
         ("a\tlikes\tb\t1\nb\tlikes\tc\t1\n", "all 2 triples are labelled true; expected some of both"),
-        ("a\tlikes\tb\nb\tlikes\tc\n", "line 1: 3 fields, expected 4"),
-        ("a\tlikes\tb\t1\nb\tlikes\tc\n", "line 2: 3 fields"),
+        ("a\tlikes\tb\nb\tlikes\tc\n", "line 1: expected 4 fields"),
+        ('a,likes,b,1\n"a,likes,b,1\n', "a quote is left open"),
+        ("a\tb\n", "line 1: expected 4 fields"),
+        ("a\tlikes\tb\t1\nb\tlikes\tc\n", "line 2: expected 4 fields"),
         ("a\tlikes\tx\t1\ny\tloves\tb\t0\n", r"2 of 2 triples.*entity 'x' \(line 1\), entity 'y' \(line 2\), relation"),
     ],
 )

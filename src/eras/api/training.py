@@ -18,7 +18,7 @@ from eras.report import model_card
 from eras.scoring import ScoringFunction, Structure
 from eras.store import Model, Predictor, claim, load_model, write_model
 from eras.store.directory import read_config, read_function, read_manifest, start, working_in
-from eras.store.judging import measure_calibration
+from eras.store.judging import Source, measure_calibration
 from eras.training import Report, TrainConfig, Trainer, recommend
 
 OnStep = Callable[[Report], None]
@@ -158,8 +158,9 @@ def _calibrated(model: Model) -> dict[str, Any] | None:
         calibrated = model.calibrate()
     except DataError:
         return None
-    if not len(model.graph.test):
+    try:
+        measured = measure_calibration(model, calibrated, Source.of(model.graph, "test"))
+    except DataError:
         return calibrated.about
-    measured = measure_calibration(model, calibrated, None, 0, False)
     kinds = {kind: {k: v for k, v in measured[kind].items() if k != "bins"} for kind in ("before", "after", "first")}
     return {**calibrated.about, "judged_on": measured["judged_on"], **kinds}

@@ -11,6 +11,7 @@ from rich.markup import escape
 
 from eras.cli.common import Json, Run, console, emit_json, examples, plain_table, say
 from eras.cli.labelled import Seed, SkipUnknown, TestFile, ValidFile
+from eras.errors import UsageError
 
 app = typer.Typer(rich_markup_mode=None, add_completion=False)
 
@@ -32,7 +33,7 @@ def calibrate(
     valid: ValidFile = None,
     test: TestFile = None,
     method: Annotated[
-        Method, typer.Option("--method", help="isotonic: a step function for relations with many labels.")
+        Method, typer.Option("--method", help="isotonic: a curve of its own for each relation with many labels.")
     ] = Method.platt,
     figure: Annotated[
         Path | None, typer.Option("--figure", metavar="FILE", help="Draw the reliability diagram, .svg or .png.")
@@ -48,14 +49,18 @@ def calibrate(
     """
     from eras.report.figure import picture_kind
     from eras.store import Model
-    from eras.store.judging import measure_calibration
+    from eras.store.judging import Source, measure_calibration
 
     if figure is not None:
         picture_kind(figure)
     model = Model.load(run)
+    judged = test is not None or len(model.graph.test) > 0
+    if figure is not None and not judged:
+        raise UsageError("a reliability diagram needs labelled triples to judge on: give --test FILE")
     with console.status("Calibrating"):
+        source = Source.of(model.graph, "test", test, seed, skip_unknown) if judged else None
         calibrated = model.calibrate(valid, method=method.value, seed=seed, skip_unknown=skip_unknown)
-        measured = measure_calibration(model, calibrated, test, seed, skip_unknown)
+        measured = {} if source is None else measure_calibration(model, calibrated, source)
     if figure is not None:
         from eras.report.reliability import draw_reliability
 
@@ -64,7 +69,13 @@ def calibrate(
         emit_json({**calibrated.about, **measured})
         return
     say(f"fitted on {escape(calibrated.about['fitted_on'])}; {method.value}")
-    say(f"judged on {escape(measured['judged_on'])}")
+    say(f"judged on {escape(measured['judged_on'])}" if judged else "not judged: the graph has no test triples")
+    if judged:
+        _show(measured)
+    say(f"[dim]kept in {escape(str(run / 'calibration.json'))}[/]")
+
+
+def _show(measured: dict[str, Any]) -> None:
     console.print()
     table = plain_table("", numbers=("ECE", "Brier", "log loss"))
     table.add_row("sigmoid of the score", *_cells(measured["before"]))
@@ -78,7 +89,6 @@ def calibrate(
             f"The first of {first['questions']:,} lists is right in {first['right']:.1%} of them, "
             f"expected {first['probability']:.1%}."
         )
-    say(f"[dim]kept in {escape(str(run / 'calibration.json'))}[/]")
 
 
 def _cells(row: dict[str, Any]) -> list[str]:

@@ -19,7 +19,7 @@ from rich.table import Table
 from eras.errors import UsageError
 
 if TYPE_CHECKING:
-    from eras.graph import Graph
+    from eras.graph import Graph, Vocabulary
 
 console = Console(stderr=True, highlight=False)
 
@@ -54,6 +54,12 @@ def plain_table(*texts: str, numbers: tuple[str, ...] = ()) -> Table:
     for name in numbers:
         table.add_column(name, justify="right", no_wrap=True)
     return table
+
+
+def display(vocabulary: Vocabulary, name: str) -> str:
+    """A name as people read it, its label before it where it has one; safe in markup."""
+    label = vocabulary.label(vocabulary.id(name))
+    return escape(name if label == name else f"{label} ({name})")
 
 
 def show_graph(graph: Graph) -> None:

@@ -70,6 +70,9 @@ def discover(
     if as_json:
         emit_json(found.to_dicts())
         return
+    if not len(found):
+        say("The graph holds every triple that could be found.")
+        return
     show_predictions(found.head(SHOWN if out else top).to_dicts(), None, 0, False)
     if out is not None:
         console.print(f"{len(found):,} triples in {out}", highlight=False, markup=False)

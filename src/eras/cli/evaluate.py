@@ -16,7 +16,6 @@ from eras.errors import UsageError
 
 if TYPE_CHECKING:
     from eras.graph import Vocabulary
-    from eras.store.predictor import Predictor
 
 app = typer.Typer(rich_markup_mode=None, add_completion=False)
 
@@ -64,23 +63,25 @@ def evaluate(
     """
     from eras.evaluation import contrast
     from eras.report.figure import picture_kind
+    from eras.store import load_model
 
     if figure:
         picture_kind(figure)
-    models = _load(runs)
+    named = _named(runs)
     results = {}
-    for name, model in models.items():
+    for name, run in named.items():  # one model in memory at a time
         with console.status(f"Ranking {escape(name)}"):
+            model = load_model(run)
             results[name] = model.evaluate(split.value)
     columns = [column.value for column in dict.fromkeys(by or [By.side, By.pattern])]
     with console.status("Resampling"):
         contrasts = {column: contrast(results, column) for column in columns}
-    graph = next(iter(models.values())).graph
+    graph = model.graph
     shown = {column: _labelled(rows, column, graph.relations) for column, rows in contrasts.items()}
     if figure:
         from eras.report.breakdown import draw_breakdown
 
-        judged = next(iter(models)) if len(models) == 1 else f"{len(models)} runs"
+        judged = next(iter(named)) if len(named) == 1 else f"{len(named)} runs"
         draw_breakdown(f"{judged} on {graph.name}, {split.value}", shown, figure)
     if as_json:
         reports = {name: result.to_json() for name, result in results.items()}
@@ -98,25 +99,25 @@ def evaluate(
         say(f"wrote {escape(str(figure))}")
 
 
-def _load(runs: list[Path]) -> dict[str, Predictor]:
-    """Models by the name that tells them apart: that of the folder, or the path as it was given."""
-    from eras.store import load_model
+def _named(runs: list[Path]) -> dict[str, Path]:
+    """Runs of one graph by the name that tells them apart: that of the folder, or the path as it was given."""
+    from eras.store.directory import read_manifest
 
     names = [run.resolve().name for run in runs]
     if len(set(names)) < len(names):
         names = [str(run) for run in runs]
-    models: dict[str, Predictor] = {}
-    for name, run in zip(names, runs, strict=True):
-        if name in models:
+    named: dict[str, Path] = {}
+    graphs = [read_manifest(run)["graph"] for run in runs]
+    for name, run, graph in zip(names, runs, graphs, strict=True):
+        if name in named:
             raise UsageError(f"{run} is given twice: a run cannot be compared with itself")
-        models[name] = load_model(run)
-        first = next(iter(models))
-        if models[name].graph.fingerprint != models[first].graph.fingerprint:
+        named[name] = run
+        if graph["fingerprint"] != graphs[0]["fingerprint"]:
             raise UsageError(
-                f"{first} and {name} are runs of different graphs ({models[first].graph.name}, "
-                f"{models[name].graph.name}): only runs of one graph with the same splits can be compared"
+                f"{names[0]} and {name} are runs of different graphs ({graphs[0]['name']}, {graph['name']}): only runs "
+                "of one graph with the same splits can be compared"
             )
-    return models
+    return named
 
 
 def _labelled(rows: Rows, column: str, relations: Vocabulary) -> Rows:

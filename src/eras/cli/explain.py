@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 from rich.markup import escape
 
-from eras.cli.common import Json, Run, console, emit_json, examples, plain_table, say
+from eras.cli.common import Json, Run, console, display, emit_json, examples, plain_table, say
 from eras.cli.predict import load_rules, show_reasons
 from eras.errors import UsageError
 
@@ -52,6 +52,7 @@ def explain(
     the model confuses it with.
     """
     from eras.report.figure import picture_kind
+    from eras.scoring import ScoringFunction
     from eras.store import Model
 
     claim = (head, relation, tail)
@@ -64,6 +65,8 @@ def explain(
     if figure is not None:
         picture_kind(figure)
     model = Model.load(run)
+    if figure is not None and not isinstance(model.function, ScoringFunction):
+        raise UsageError(f"{model.function.name} is no block structure and has no terms to draw: leave out --figure")
     if about is not None:
         profile = model.explain_relation(about)
         if as_json:
@@ -87,13 +90,10 @@ def explain(
 
 
 def _show_claim(model: Model, claim: Explanation) -> None:
-    entities = model.graph.entities
-
-    def label(name: str) -> str:
-        return escape(entities.label(entities.id(name)))
-
+    entities, relation = model.graph.entities, display(model.graph.relations, claim.relation)
+    head, tail = display(entities, claim.head), display(entities, claim.tail)
     known = f"a known fact ({claim.known})" if claim.known else "not in the graph"
-    say(f"[bold]{escape(claim.relation)}({label(claim.head)}, {label(claim.tail)})[/]: {known}")
+    say(f"[bold]{relation}({head}, {tail})[/]: {known}")
     say(f"  tail    {_rank(claim.tail_rank)}")
     say(f"  head    {_rank(claim.head_rank)}")
     uncalibrated = "unknown: the model is not calibrated (eras calibrate RUN)"
@@ -104,8 +104,7 @@ def _show_claim(model: Model, claim: Explanation) -> None:
         table = plain_table("term", numbers=("value", "share"))
         size = sum(abs(term.value) for term in claim.terms) or 1.0
         for term in sorted(claim.terms, key=lambda term: -abs(term.value)):
-            name = f"{'+' if term.sign > 0 else '−'}⟨h{term.head + 1}, r{term.relation + 1}, t{term.tail + 1}⟩"
-            table.add_row(name, f"{term.value:+.4f}", f"{abs(term.value) / size:.0%}")
+            table.add_row(str(term), f"{term.value:+.4f}", f"{abs(term.value) / size:.0%}")
         table.add_row("[bold]sum[/]", f"[bold]{sum(term.value for term in claim.terms):+.4f}[/]", "")
         console.print(table)
     else:
@@ -114,7 +113,8 @@ def _show_claim(model: Model, claim: Explanation) -> None:
         say("\n[bold]Known facts most like it[/]")
         table = plain_table("head", "relation", "tail", numbers=("similarity",))
         for fact in claim.similar:
-            table.add_row(label(fact.head), escape(claim.relation), label(fact.tail), f"{fact.similarity:.3f}")
+            like = display(entities, fact.head), relation, display(entities, fact.tail)
+            table.add_row(*like, f"{fact.similarity:.3f}")
         console.print(table)
     if claim.because is not None:
         say("\n[bold]Rules[/]")
@@ -127,12 +127,14 @@ def _rank(rank: Rank) -> str:
 
 
 def _show_relation(model: Model, profile: RelationProfile) -> None:
-    say(f"[bold]{escape(profile.relation)}[/]: {profile.triples:,} facts")
+    relations = model.graph.relations
+    say(f"[bold]{display(relations, profile.relation)}[/]: {profile.triples:,} facts")
     symmetry = "" if profile.symmetry is None else f"; {profile.symmetry:.0%} of its pairs stand both ways"
     say(f"  pattern      {profile.pattern}{symmetry}")
     if profile.inverse is not None:
         name = "inverse     " if profile.pattern == "inverse" else "near inverse"
-        say(f"  {name} {escape(profile.inverse)}, which holds {profile.inverse_rate:.0%} of its pairs reversed")
+        inverse = display(relations, profile.inverse)
+        say(f"  {name} {inverse}, which holds {profile.inverse_rate:.0%} of its pairs reversed")
     if profile.cardinality is not None:
         say(
             f"  cardinality  {profile.cardinality}: {profile.tails_per_head:.2f} tails for a head, "
@@ -147,7 +149,7 @@ def _show_relation(model: Model, profile: RelationProfile) -> None:
         say(f"\n[bold]Confused with[/] (of {profile.asked_of}, the share where the model prefers it)")
         table = plain_table("relation", numbers=("share",))
         for row in profile.confused_with:
-            table.add_row(escape(row["relation"]), f"{row['share']:.0%}")
+            table.add_row(display(relations, row["relation"]), f"{row['share']:.0%}")
         console.print(table)
     else:
         say(f"\nConfused with no other relation ({profile.asked_of}).")

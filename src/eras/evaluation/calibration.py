@@ -2,7 +2,8 @@
 
 Platt's way, partially pooled: logit = (A + a_r) + (B + b_r)·score, one regression over all relations in which the
 relation's own a_r and b_r are drawn to zero. A relation with many labels goes its own way, one with few stays near the
-others, one with none is at A and B. On request relations with many labels get a step function instead (isotonic).
+others, one with none is at A and B. On request relations with many labels get a curve that only rises instead, by
+isotonic regression.
 
 A probability means: of triples like the labelled ones, this share is true. Where the false ones were made by
 corruption, one for each fact, it is the probability of the fact against one such rival.
@@ -27,7 +28,7 @@ Method = Literal["platt", "isotonic"]
 METHODS: tuple[Method, ...] = ("platt", "isotonic")
 
 ENOUGH = 100
-"""Labels of each kind from which a relation has a step function of its own."""
+"""Labels of each kind from which a relation has an isotonic curve of its own."""
 
 SHARED = 10.0
 """Columns that all relations share are this much larger, so that the penalty hardly touches them."""
@@ -115,10 +116,12 @@ class TopOne:
         if right.all() or not right.any():
             share = (right.sum() + 1) / (len(right) + 2)
             return cls(float(np.log(share / (1 - share))), (0.0, 0.0))
-        spread = signs.std(0) + 1e-12
-        fitted = LogisticRegression().fit(signs / spread, right)
+        centre, spread = signs.mean(0), signs.std(0)
+        spread = np.where(spread > 1e-9, spread, 1.0)
+        fitted = LogisticRegression().fit((signs - centre) / spread, right)
         first, second = fitted.coef_[0] / spread
-        return cls(float(fitted.intercept_[0]), (float(first), float(second)))
+        intercept = fitted.intercept_[0] - centre @ [first, second]
+        return cls(float(intercept), (float(first), float(second)))
 
     def probabilities(self, signs: Doubles) -> Doubles:
         return sigmoid(self.intercept + signs @ np.array(self.weights))

@@ -37,13 +37,9 @@ class Thresholds:
         own = (true > 0) & (false > 0)
         return cls(np.where(own, _best_cuts(exact, relation, truth, n_relations), pooled), own, pooled)
 
-    def above(self, scores: Floats, relation: Ints) -> Floats:
-        """How far each score is above its threshold: comparable between relations."""
-        return scores.astype(np.float64) - self.of[relation]
-
-    def decide(self, scores: Floats, relation: Ints) -> Bools:
-        held: Bools = self.above(scores, relation) >= 0
-        return held
+    def above(self, scores: Floats, relation: Ints) -> npt.NDArray[np.float64]:
+        """How far each score is above its threshold; from 0 on a triple is held to be true."""
+        return np.asarray(scores.astype(np.float64) - self.of[relation])
 
 
 def _best_cuts(scores: npt.NDArray[np.float64], group: Ints, truth: Bools, n_groups: int) -> npt.NDArray[np.float64]:
@@ -83,21 +79,26 @@ def _best_cuts(scores: npt.NDArray[np.float64], group: Ints, truth: Bools, n_gro
 def judge(thresholds: Thresholds, scores: Floats, relation: Ints, truth: Bools) -> dict[str, Any]:
     """Measures over labelled triples; those that need both kinds are None where one is missing.
 
-    Areas under curves rank triples by their distance from the threshold, since scores of different relations are not
-    comparable.
+    Areas under curves rank triples by their distance from the threshold, which takes out where a relation's scores lie,
+    not how far they spread.
     """
-    from sklearn import metrics
-
     margin = thresholds.above(scores, relation)
-    held, both = margin >= 0, truth.any() and not truth.all()
+    held, true, false = margin >= 0, int(truth.sum()), int((~truth).sum())
+    found = {"triples": len(truth), "true": true, "accuracy": float((held == truth).mean())}
+    if not true or not false:
+        return {**found, **dict.fromkeys(MEASURES[1:])}
+    hits = int((held & truth).sum())
+    order = np.argsort(-margin, kind="stable")
+    level = np.append(np.diff(margin[order]) != 0, True)  # where a new value begins after this one
+    above = np.cumsum(truth[order])[level]
+    wrong = np.flatnonzero(level) + 1 - above
+    gained = np.diff(above, prepend=0)
     return {
-        "triples": len(truth),
-        "true": int(truth.sum()),
-        "accuracy": float((held == truth).mean()),
-        "balanced_accuracy": float(metrics.balanced_accuracy_score(truth, held)) if both else None,
-        "f1": float(metrics.f1_score(truth, held)) if both else None,
-        "roc_auc": float(metrics.roc_auc_score(truth, margin)) if both else None,
-        "average_precision": float(metrics.average_precision_score(truth, margin)) if both else None,
+        **found,
+        "balanced_accuracy": (hits / true + float((~held & ~truth).sum()) / false) / 2,
+        "f1": 2 * hits / (true + int(held.sum())),
+        "roc_auc": float((np.diff(wrong, prepend=0) * (above - gained / 2)).sum()) / (true * false),
+        "average_precision": float((gained * above / (above + wrong)).sum()) / true,
     }
 
 

@@ -64,21 +64,29 @@ class _Bilinear:
 
 
 class _Any:
-    """A model that is no product: every tile has to be looked at."""
+    """A model that is no product: every tile has to be looked at. Questions of one relation are encoded once."""
 
     def __init__(self, model: KnowledgeModel) -> None:
         assert isinstance(model, EmbeddingModel)
         self.model = model
         self.order: Ints = np.arange(model.n_entities)
+        self.relation: int | None = None
+        with torch.no_grad():
+            self.candidates = model.candidates()
 
     @torch.no_grad()
     def tile(self, relation: int, rows: slice, columns: slice) -> Tensor:
-        heads, tails = self.order[rows], self.order[columns]
-        return (self._side(heads, relation, tails, TAIL).t() + self._side(tails, relation, heads, HEAD)) / 2
+        if relation != self.relation:
+            self.relation = relation
+            self.to_tail, self.to_head = (self._encoded(relation, side) for side in (TAIL, HEAD))
+        as_tail = self.model.compare(tuple(part[rows] for part in self.to_tail), self.candidates[columns])
+        as_head = self.model.compare(tuple(part[columns] for part in self.to_head), self.candidates[rows])
+        return (as_tail.t() + as_head) / 2
 
-    def _side(self, asked: Ints, relation: int, answers: Ints, side: int) -> Tensor:
-        encoded = self.model.encode(asked, np.full(len(asked), relation), np.full(len(asked), side))
-        return self.model.compare(encoded, self.model.candidates(torch.from_numpy(answers).to(self.model.device)))
+    def _encoded(self, relation: int, side: int) -> tuple[Tensor, ...]:
+        blocks = [self.order[start : start + ROWS] for start in range(0, len(self.order), ROWS)]
+        parts = [self.model.encode(b, np.full(len(b), relation), np.full(len(b), side)) for b in blocks]
+        return tuple(torch.cat(pieces) for pieces in zip(*parts, strict=True))
 
     def bounds(self, relation: int) -> Doubles:
         n = self.model.n_entities
@@ -100,11 +108,11 @@ class Tile:
         return slice(self.j * COLUMNS, (self.j + 1) * COLUMNS)
 
 
-class Search:
+class Discovery:
     """The `top` triples outside `known` with the highest logit = intercept + slope · score, by relation.
 
     intercept, slope: (n_relations,), slopes positive. A triple of an entity with itself counts only under relations
-    that have such facts. Equal logits come in the order of head, relation and tail.
+    that have such facts.
     """
 
     def __init__(
@@ -136,7 +144,8 @@ class Search:
         bounds = {}
         for relation in relations.tolist():  # the longest vectors of every relation first: they make the floor high
             bounds[relation] = self._bounds(relation).max()
-            self._look(Tile(relation, 0, 0))
+            if np.isfinite(bounds[relation]):
+                self._look(Tile(relation, 0, 0))
         for done, relation in enumerate(sorted(bounds, key=lambda r: -bounds[r])):
             on_progress(done * tiles, len(relations) * tiles)
             if bounds[relation] < self.best.floor:
@@ -146,7 +155,7 @@ class Search:
                 i, j = divmod(int(flat), self.shape[1])
                 if of_tiles[i, j] < self.best.floor:
                     break
-                if (i, j) != (0, 0):
+                if (i, j) != (0, 0) or np.isinf(bounds[relation]):
                     self._look(Tile(relation, i, j))
                     on_progress(done * tiles + number, len(relations) * tiles)
         on_progress(len(relations) * tiles, len(relations) * tiles)

@@ -11,9 +11,9 @@ import numpy.typing as npt
 import polars as pl
 
 from eras.errors import DataError
-from eras.graph.layout import columns_by_words, detect_layout, shorten, split_line
+from eras.graph.layout import columns_by_words, delimiter_and_width, shorten, split_line
 from eras.graph.streams import line_blocks
-from eras.graph.text import SAMPLE_LINES, filled_lines, split_block
+from eras.graph.text import SAMPLE_LINES, detect, filled_lines, split_block
 from eras.graph.vocabulary import Vocabulary
 
 TRUE, FALSE = ("1", "+1"), ("0", "-1")
@@ -23,7 +23,8 @@ SHOWN = 10
 
 @dataclass(frozen=True, eq=False)
 class Labelled:
-    """triples: (n, 3) ids; truth: (n,) bool; skipped: triples left out since a name in them is unknown."""
+    """triples: (n, 3) ids; truth: (n,) bool; skipped: triples that were left out, for an unknown name or for want of a
+    false partner."""
 
     triples: npt.NDArray[np.int64]
     truth: npt.NDArray[np.bool_]
@@ -70,18 +71,17 @@ def _read(path: Path) -> tuple[pl.DataFrame, npt.NDArray[np.int64]]:
             sample = list(islice(filled_lines(start, block), SAMPLE_LINES))
             if not sample:
                 continue
-            layout = detect_layout(str(path), sample, (1, 2, 3))
-            if layout.width != 4:
-                widths = [(len(split_line(text, layout.delimiter)), number, text) for number, text in sample]
-                width, number, text = next(odd for odd in widths if odd[0] != 4)
+            delimiter, width = delimiter_and_width([text for _, text in sample])
+            if width != 4:
+                odd = next((line for line in sample if len(split_line(line[1], delimiter)) != 4), sample[0])
                 raise DataError(
-                    f"{path}, line {number}: {width} fields, expected 4 (head, relation, tail, label): {shorten(text)}"
+                    f"{path}, line {odd[0]}: expected 4 fields (head, relation, tail, label): {shorten(odd[1])}"
                 )
+            layout = detect(path, sample, (1, 2, 3))
             first = split_line(sample[0][1], layout.delimiter)
-            named = columns_by_words(first)
-            header = named is not None
-            roles = named or (0, 1, 2)
+            roles = columns_by_words(first) or (0, 1, 2)
             order = (*roles, ({0, 1, 2, 3} - set(roles)).pop())
+            header = columns_by_words(first) is not None and first[order[3]] not in (*TRUE, *FALSE)
         frame, lines = split_block(path, start, block, layout.delimiter, layout.width)
         if header:
             frame, lines = frame[1:], lines[1:]
@@ -121,6 +121,7 @@ def _unknown_names(
     more = f" and {len(found) - SHOWN:,} more" if len(found) > SHOWN else ""
     triples = int((ids < 0).any(1).sum())
     return DataError(
-        f"{path}: {triples:,} of {len(frame):,} triples have a name that the graph does not know: {shown}{more}; "
+        f"{path}: {triples:,} of {len(frame):,} triples have a name that the graph does not know, or knows as a "
+        f"label of several: {shown}{more}; "
         "--skip-unknown leaves these triples out"
     )

@@ -46,7 +46,7 @@ class Layout:
 
 def detect_layout(where: str, lines: Sequence[tuple[int, str]], columns: Columns | None) -> Layout:
     """Read the layout off the first lines, given as (line number, text) pairs without blank lines."""
-    delimiter, width = _delimiter_and_width([text for _, text in lines])
+    delimiter, width = delimiter_and_width([text for _, text in lines])
     number, text = lines[0]
     if width < 3:
         raise field_count_error(where, number, text, delimiter, 3)
@@ -145,7 +145,7 @@ def _width(text: str, delimiter: str) -> int:
         return 0
 
 
-def _delimiter_and_width(lines: Sequence[str]) -> tuple[str, int]:
+def delimiter_and_width(lines: Sequence[str]) -> tuple[str, int]:
     """The delimiter that gives the most lines the same three or more fields; at a tie the earlier, or 3."""
     best, best_lines = ("\t", 0), 0
     for delimiter in DELIMITERS:

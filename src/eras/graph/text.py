@@ -41,7 +41,7 @@ def read_text(path: Path, columns: Columns | None = None, skip: int = 0) -> Iter
             sample = list(islice(filled_lines(start, block), SAMPLE_LINES))
             if not sample:
                 continue
-            layout = _detect(path, sample, columns)
+            layout = detect(path, sample, columns)
             header = layout.header
         frame, lines = split_block(path, start, block, layout.delimiter, layout.width)
         if header:
@@ -72,7 +72,7 @@ def split_block(path: Path, start: int, block: bytes, delimiter: str, width: int
     return frame.with_columns(pl.all().fill_null("")), lines
 
 
-def _detect(path: Path, sample: list[tuple[int, str]], columns: Columns | None) -> Layout:
+def detect(path: Path, sample: list[tuple[int, str]], columns: Columns | None) -> Layout:
     try:
         return detect_layout(str(path), sample, columns)
     except csv.Error as error:

@@ -32,6 +32,8 @@ class KnowledgeModel(Protocol):
 
     n_relations: int
     reciprocal: bool
+    per_entity: ClassVar[tuple[str, ...]]
+    """Tables that have a row for each entity."""
 
     @property
     def n_entities(self) -> int: ...
@@ -71,6 +73,7 @@ class EmbeddingModel(nn.Module):
     relation by its paper (`one_sided`), reciprocal relations are a must.
     """
 
+    per_entity: ClassVar[tuple[str, ...]] = ("entities",)
     one_sided: ClassVar[bool] = False
     multiple: ClassVar[int] = 1
     """What `dim` must be a multiple of."""

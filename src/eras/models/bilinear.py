@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Literal
+from typing import ClassVar, Literal
 
 import numpy as np
 import numpy.typing as npt
@@ -39,6 +39,8 @@ class Arrangement:
 
 class BlockBilinear:
     """entities: (n_entities, dim); relations: (n_relations, dim), or twice the rows with reciprocal relations."""
+
+    per_entity: ClassVar[tuple[str, ...]] = ("entities",)
 
     def __init__(
         self,

@@ -28,6 +28,7 @@ class ConvE(Product):
     """relations: (rows, dim); bias: (n_entities, 1). Entity over relation is a picture of 2·height × dim / height."""
 
     one_sided = True
+    per_entity = ("entities", "bias")
     Options = ConvEOptions
 
     def build(self, rows: int, dim: int) -> None:

@@ -14,6 +14,7 @@ import numpy.typing as npt
 import torch
 from torch import Tensor
 
+from eras.errors import DivergedError
 from eras.graph.queries import HEAD, TAIL
 from eras.models.base import Ints, KnowledgeModel
 from eras.models.bilinear import BlockBilinear
@@ -31,12 +32,17 @@ class Term(NamedTuple):
     sign: int
     value: float
 
+    def __str__(self) -> str:
+        return f"{'+' if self.sign > 0 else '−'}⟨h{self.head + 1}, r{self.relation + 1}, t{self.tail + 1}⟩"
+
 
 def fact_scores(model: KnowledgeModel, triples: Ints) -> npt.NDArray[np.float32]:
     """(n,) for triples (n, 3)."""
     parts = [triples[start : start + AT_A_TIME] for start in range(0, len(triples), AT_A_TIME)]
     means = [(model.score(part, TAIL) + model.score(part, HEAD)) / 2 for part in parts]
     found: npt.NDArray[np.float32] = torch.cat(means).cpu().numpy() if means else np.empty(0, np.float32)
+    if not np.isfinite(found).all():
+        raise DivergedError("the model's scores are not finite: it cannot be used (was it trained with too high a lr?)")
     return found
 
 

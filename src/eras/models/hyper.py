@@ -20,6 +20,7 @@ class HypER(Product):
     """relations: (rows, dim); bias: (n_entities, 1); the filters of a relation: (kernel, channels)."""
 
     one_sided = True
+    per_entity = ("entities", "bias")
     Options = HypEROptions
 
     def build(self, rows: int, dim: int) -> None:

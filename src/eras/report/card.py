@@ -57,7 +57,10 @@ def model_card(
 def _probabilities(calibration: dict[str, Any] | None) -> list[str]:
     if calibration is None:
         return []
-    text = f"`probability` in predictions is calibrated on {calibration['fitted_on']}."
+    text = (
+        f"At the end of training probabilities were calibrated on {calibration['fitted_on']}; `calibration.json` says "
+        "what holds now."
+    )
     if "after" in calibration:
         before, after, first = calibration["before"], calibration["after"], calibration["first"]
         text += (

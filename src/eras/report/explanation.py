@@ -27,9 +27,7 @@ def draw_explanation(claim: Explanation, path: Path) -> None:
         grid[term.head, term.tail] = term.value
     largest = max((abs(term.value) for term in claim.terms), default=0) or 1.0
     ordered = sorted(claim.terms, key=lambda term: -abs(term.value))
-    bars = [
-        (f"{'+' if t.sign > 0 else '−'}⟨h{t.head + 1}, r{t.relation + 1}, t{t.tail + 1}⟩", t.value) for t in ordered
-    ]
+    bars = [(str(term), term.value) for term in ordered]
     if len(bars) > _MANY:
         rest = bars[_MANY - 1 :]
         bars = [*bars[: _MANY - 1], (f"{len(rest)} more", sum(value for _, value in rest))]

@@ -125,7 +125,9 @@ def _place(scorer: KnowledgeModel, r: int) -> tuple[int | None, Structure | None
 
 def _ranks(model: Model, claim: np.ndarray) -> tuple[Rank, Rank]:
     sizes = len(model.graph.entities), len(model.graph.relations)
-    known = Queries.of(np.concatenate([model.graph.facts, claim]), *sizes)
+    (head, relation, tail), facts = claim[0], model.graph.facts
+    near = facts[(facts[:, 1] == relation) & ((facts[:, 0] == head) | (facts[:, 2] == tail))]
+    known = Queries.of(np.concatenate([near, claim]), *sizes)
     table = rank(model.ranker, Queries.of(claim, *sizes), known, memory_mb=model.memory_mb)
     by_side = {row["side"]: Rank(row["low"], row["high"], row["candidates"]) for row in table.iter_rows(named=True)}
     return by_side["tail"], by_side["head"]
@@ -137,11 +139,9 @@ def _similar(model: Model, h: int, r: int, t: int) -> list[SimilarFact]:
     if not len(facts):
         return []
     entities = model.scorer.tables["entities"]
-    cosines = [
-        torch.cosine_similarity(entities[torch.from_numpy(facts[:, column].astype(np.int64))], entities[own], dim=1)
-        for column, own in ((0, h), (2, t))
-    ]
-    similarity = ((cosines[0] + cosines[1]) / 2).cpu()
+    cosines = [torch.cosine_similarity(entities, entities[own], dim=1) for own in (h, t)]
+    heads, tails = (torch.from_numpy(facts[:, column].astype(np.int64)) for column in (0, 2))
+    similarity = ((cosines[0][heads] + cosines[1][tails]) / 2).cpu()
     value, position = similarity.topk(min(SIMILAR, len(facts)))
     name = model.graph.entities.name
     return [

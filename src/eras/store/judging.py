@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 
 from eras.errors import DataError
-from eras.evaluation.calibration import Calibration, Doubles, Method, TopOne, quality, reliability, sigmoid
+from eras.evaluation.calibration import Bools, Calibration, Doubles, Method, TopOne, quality, reliability, sigmoid
 from eras.evaluation.classification import Thresholds, judge, judge_relations
 from eras.evaluation.negatives import with_negatives
 from eras.evaluation.top_one import watch
@@ -33,7 +33,9 @@ class Source:
     about: str
 
     @classmethod
-    def of(cls, graph: Graph, split: Split, file: str | Path | None, seed: int, skip_unknown: bool) -> Source:
+    def of(
+        cls, graph: Graph, split: Split, file: str | Path | None = None, seed: int = 0, skip_unknown: bool = False
+    ) -> Source:
         if file is not None:
             labelled = read_labelled(file, graph.entities, graph.relations, skip_unknown=skip_unknown)
             skipped = f", {labelled.skipped:,} with unknown names left out" if labelled.skipped else ""
@@ -41,7 +43,9 @@ class Source:
         true = graph.split(split)
         if not len(true):
             raise DataError(f"the graph {graph.name!r} has no {split} triples: give labelled ones, --{split} FILE")
-        labelled = with_negatives(true, graph.facts, len(graph.entities), seed + (split == "test"))
+        # Validation must not learn from test where entities can stand; that a made triple is false, all facts say.
+        seen = graph.facts if split == "test" else np.concatenate([graph.train, graph.valid])
+        labelled = with_negatives(true, seen, graph.facts, len(graph.entities), seed + (split == "test"))
         skipped = f", {labelled.skipped:,} left out since no false partner exists" if labelled.skipped else ""
         made = len(labelled) // 2
         return cls(labelled, f"{made:,} {split} triples and {made:,} made false by corruption, seed {seed}{skipped}")
@@ -90,21 +94,19 @@ def calibrate(model: Model, valid: str | Path | None, method: Method, seed: int,
     labelled = source.triples
     scores = fact_scores(model.scorer, labelled.triples)
     of_facts = Calibration.fit(scores, labelled.triples[:, 1], labelled.truth, len(graph.relations), method)
-    of_first = TopOne.fit(*_first_of_lists(model, "valid")) if len(graph.valid) else TopOne(0.0, (0.0, 0.0))
-    return Calibrated(of_facts, of_first, {"fitted_on": source.about, "method": method})
+    return Calibrated(
+        of_facts, TopOne.fit(*_first_of_lists(model, "valid")), {"fitted_on": source.about, "method": method}
+    )
 
 
-def _first_of_lists(model: Model, split: Split) -> tuple[Doubles, np.ndarray]:
+def _first_of_lists(model: Model, split: Split) -> tuple[Doubles, Bools]:
     graph = model.graph
     asked = Queries.of(graph.split(split), len(graph.entities), len(graph.relations))
     return watch(model.ranker, asked, model.known, model.memory_mb)
 
 
-def measure_calibration(
-    model: Model, calibrated: Calibrated, test: str | Path | None, seed: int, skip_unknown: bool
-) -> dict[str, Any]:
+def measure_calibration(model: Model, calibrated: Calibrated, source: Source) -> dict[str, Any]:
     """How good probabilities of test triples are, before (the sigmoid of the score) and after; and of first entries."""
-    source = Source.of(model.graph, "test", test, seed, skip_unknown)
     labelled = source.triples
     scores = fact_scores(model.scorer, labelled.triples)
     before = sigmoid(scores.astype(np.float64))

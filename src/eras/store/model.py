@@ -12,8 +12,8 @@ import polars as pl
 from torch import Tensor
 
 from eras.errors import UnknownNameError, UsageError
-from eras.evaluation.calibration import METHODS, Method
-from eras.evaluation.discovery import Search
+from eras.evaluation.calibration import METHODS, Method, sigmoid
+from eras.evaluation.discovery import Discovery
 from eras.files import read_json
 from eras.graph import Graph
 from eras.models import Function, KnowledgeModel
@@ -141,7 +141,8 @@ class Model(Predictor):
     ) -> pl.DataFrame:
         """The most probable triples that the graph does not hold, best first; by score if the model is not calibrated.
 
-        Returns head, relation, tail, score and probability, with labels where the graph has them.
+        Returns head, relation, tail, score and probability, with labels where the graph has them. Probabilities are
+        Platt's, whatever the method of calibration: isotonic curves are level in places.
         """
         if top < 1:
             raise UsageError(f"top must be at least 1, not {top}")
@@ -150,14 +151,12 @@ class Model(Predictor):
         intercept, slope = np.zeros(len(relations)), np.ones(len(relations))
         if self.calibrated is not None:
             intercept, slope = self.calibrated.of_facts.intercept, self.calibrated.of_facts.slope
-        search = Search(self.scorer, self.graph.facts, top, intercept, slope)
-        triples, logits = search.run(asked, on_progress)
+        triples, logits = Discovery(self.scorer, self.graph.facts, top, intercept, slope).run(asked, on_progress)
         score = (logits - intercept[triples[:, 1]]) / slope[triples[:, 1]]
         frame = self.named(triples).with_columns(pl.Series("score", score))
         if self.calibrated is None:
             return frame
-        probability = self.calibrated.of_facts.probabilities(score, triples[:, 1])
-        return frame.with_columns(pl.Series("probability", probability))
+        return frame.with_columns(pl.Series("probability", sigmoid(logits)))
 
     def add_entity(self, name: str, facts: Sequence[tuple[str, str, str]]) -> None:
         """Embed an entity that the graph does not have from facts about it; nothing else of the model changes.
@@ -167,8 +166,8 @@ class Model(Predictor):
             facts: triples of names, each with the new entity as head or as tail.
         """
         self.scorer, self.graph = with_entity(self.scorer, self.function, self.graph, name, facts)
-        self.ranker = self.scorer
-        self._known = None
+        self.ranker, self._known = self.scorer, None
+        self.folder = None  # what is on disk there does not have the entity
 
     def _triples(self, head: Names, relation: Names, tail: Names) -> tuple[Ids, bool]:
         """Ids (n, 3) of triples given by name, and whether one name was given for each part."""

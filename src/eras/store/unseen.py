@@ -11,15 +11,20 @@ import contextlib
 from collections.abc import Iterator, Sequence
 
 import numpy as np
+import numpy.typing as npt
 import torch
 from torch import Tensor
 
+from eras.evaluation.ranking import queries_at_a_time
 from eras.graph import Graph
 from eras.graph.growing import with_facts_of
 from eras.graph.queries import Queries
 from eras.models import BlockBilinear, EmbeddingModel, Function, KnowledgeModel, build_model
 
 STEPS = 50
+MEMORY_MB = 256
+"""For the scores of a block of questions."""
+
 HOLD = 0.3
 """Weight of the squared distance from the start, in units of the entities' mean squared length."""
 
@@ -39,8 +44,8 @@ def with_entity(
     )
     others = torch.arange(len(grown.entities), device=model.device) != position
     for key, table in larger.tables.items():
-        if key == "entities":
-            table[others] = model.tables[key]
+        if key in model.per_entity:
+            table[others], table[position] = model.tables[key], model.tables[key].mean(0)
         else:
             table.copy_(model.tables[key])
     own = grown.train[(grown.train[:, [0, 2]] == position).any(1)]
@@ -51,41 +56,51 @@ def with_entity(
 def _fitted(model: KnowledgeModel, graph: Graph, facts: np.ndarray, position: int) -> Tensor:
     """The new row, (dim,)."""
     asked = Queries.of(facts, len(graph.entities), len(graph.relations))
-    answers = asked.answers_of(np.arange(len(asked)))
-    entity, row = torch.from_numpy(answers.entity), torch.from_numpy(answers.row)
     table = model.tables["entities"].clone()
-    start = torch.stack([table[peers].mean(0) for peers in _peers(graph, facts, position)]).mean(0)
+    start = _mean_of_peers(graph, facts, position, table)
     scale = table.square().sum(1).mean().clamp(min=1e-12)
     vector = start.clone().requires_grad_()
     optimiser = torch.optim.LBFGS([vector], max_iter=STEPS, line_search_fn="strong_wolfe")
+    block = queries_at_a_time(len(table), MEMORY_MB)
+    blocks = [np.arange(i, min(i + block, len(asked))) for i in range(0, len(asked), block)]
 
     def loss() -> Tensor:
         optimiser.zero_grad()
-        with _entities(model, torch.cat([table[:position], vector[None], table[position + 1 :]])):
-            scores = _scores(model, asked)
-        unlikely = (scores.logsumexp(0)[row] - scores[entity, row]).mean()
-        total = unlikely + HOLD * (vector - start).square().sum() / scale
+        total = HOLD * (vector - start).square().sum() / scale
         total.backward()  # type: ignore[no-untyped-call]
+        for picked in blocks:
+            answers = asked.answers_of(picked)
+            entity, row = torch.from_numpy(answers.entity), torch.from_numpy(answers.row)
+            with _entities(model, torch.cat([table[:position], vector[None], table[position + 1 :]])):
+                scores = _scores(model, asked, picked)
+            part = (scores.logsumexp(0)[row] - scores[entity, row]).sum() / len(asked.answers)
+            part.backward()  # type: ignore[no-untyped-call]
+            total = total.detach() + part.detach()
         return total
 
     optimiser.step(loss)  # type: ignore[no-untyped-call]
     return vector.detach()
 
 
-def _peers(graph: Graph, facts: np.ndarray, position: int) -> Iterator[Tensor]:
-    """For each fact, the other entities at the place that the new one takes in it; all where there are none."""
+def _mean_of_peers(graph: Graph, facts: np.ndarray, position: int, table: Tensor) -> Tensor:
+    """The mean over the facts of the other entities at the place that the new one takes; of all if there are none."""
     others = graph.train[(graph.train[:, [0, 2]] != position).all(1)]
-    for head, relation, _ in facts:
-        place = others[others[:, 1] == relation][:, 0 if head == position else 2]
-        found = np.unique(place) if len(place) else np.delete(np.arange(len(graph.entities)), position)
-        yield torch.from_numpy(found.astype(np.int64))
+    total = torch.zeros_like(table[0])
+    places, counts = np.unique(np.stack([facts[:, 1], facts[:, 0] == position], 1), axis=0, return_counts=True)
+    for (relation, as_head), count in zip(places.tolist(), counts.tolist(), strict=True):
+        peers = np.unique(others[others[:, 1] == relation][:, 0 if as_head else 2])
+        if not len(peers):
+            peers = np.delete(np.arange(len(table)), position)
+        total += count * table[torch.from_numpy(peers.astype(np.int64))].mean(0)
+    return total / len(facts)
 
 
-def _scores(model: KnowledgeModel, asked: Queries) -> Tensor:
+def _scores(model: KnowledgeModel, asked: Queries, picked: npt.NDArray[np.int64]) -> Tensor:
     """(n_entities, questions), with a gradient."""
+    questions = asked.entity[picked], asked.relation[picked], asked.side[picked]
     if isinstance(model, EmbeddingModel):
-        return model.compare(model.encode(asked.entity, asked.relation, asked.side), model.candidates())
-    return model.scores(asked.entity, asked.relation, asked.side)
+        return model.compare(model.encode(*questions), model.candidates())
+    return model.scores(*questions)
 
 
 @contextlib.contextmanager
@@ -94,9 +109,11 @@ def _entities(model: KnowledgeModel, table: Tensor) -> Iterator[None]:
     if isinstance(model, EmbeddingModel):
         parameter = model._parameters.pop("entities")
         object.__setattr__(model, "entities", table)
+        model.requires_grad_(False)
         try:
             yield
         finally:
+            model.requires_grad_(True)
             object.__delattr__(model, "entities")
             model._parameters["entities"] = parameter
         return
