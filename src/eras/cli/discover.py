@@ -8,14 +8,14 @@ from typing import Annotated
 import typer
 from rich.markup import escape
 
-from eras.cli.common import Json, Run, console, emit_json, examples, say
+from eras.cli.common import Json, Run, emit_json, examples, say
 from eras.cli.predict import show_predictions
 from eras.cli.progress import percentage
 
 app = typer.Typer(rich_markup_mode=None, add_completion=False)
 
 SHOWN = 20
-"""Triples shown on the terminal when all go into a file."""
+"""Triples shown on the terminal."""
 
 
 @app.command(
@@ -73,6 +73,8 @@ def discover(
     if not len(found):
         say("The graph holds every triple that could be found.")
         return
-    show_predictions(found.head(SHOWN if out else top).to_dicts(), None, 0, False)
+    show_predictions(found.head(SHOWN).to_dicts(), None, 0, False)
     if out is not None:
-        console.print(f"{len(found):,} triples in {out}", highlight=False, markup=False)
+        say(f"{len(found):,} triples in {escape(str(out))}")
+    elif len(found) > SHOWN:
+        say(f"[dim]… and {len(found) - SHOWN:,} more: --out FILE or --json gives all[/]")
