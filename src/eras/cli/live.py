@@ -86,7 +86,8 @@ def structures(function: ScoringFunction) -> RenderableType:
     blocks = []
     for number, structure in enumerate(function.structures):
         relations = function.relations_of(number)
-        size = f" · {len(relations)} relations" if len(function.structures) > 1 else ""
+        noun = "relation" if len(relations) == 1 else "relations"
+        size = f" · {len(relations)} {noun}" if len(function.structures) > 1 else ""
         blocks.append(Group(Text(f"group {number + 1}{size}", style="bold"), Text(structure.to_text())))
     return Columns(blocks, padding=(0, 4))
 
