@@ -19,12 +19,13 @@ def every_triple(n_entities: int, n_relations: int) -> np.ndarray:
     return np.indices((n_entities, n_relations, n_entities)).reshape(3, -1).T
 
 
-def by_brute_force(model, known: np.ndarray, relations: list[int], top: int, a: np.ndarray, b: np.ndarray):
+def by_brute_force(model, known, among, relations, top, a, b):
     triples = every_triple(model.n_entities, model.n_relations)
     facts = set(map(tuple, known.tolist()))
     loops = {r for h, r, t in facts if h == t}
     kept = [
-        (h, r, t) not in facts and r in relations and (h != t or r in loops) for h, r, t in map(tuple, triples.tolist())
+        (h, r, t) not in facts and r in relations and (h != t or r in loops) and {h, t} <= among
+        for h, r, t in map(tuple, triples.tolist())
     ]
     triples = triples[kept]
     if not len(triples):
@@ -41,12 +42,15 @@ def test_the_result_is_that_of_scoring_all(problem: Problem, top: int, small: bo
     R = problem.model.n_relations
     a, b = rng.normal(size=R), rng.uniform(0.2, 3, size=R)
     relations = np.arange(R)[rng.random(R) < 0.8] if R > 1 else np.arange(1)
+    among = np.sort(rng.permutation(problem.model.n_entities)[: rng.integers(1, problem.model.n_entities + 1)])
     sizes = (2, 3) if small else (discovery.ROWS, discovery.COLUMNS)
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(discovery, "ROWS", sizes[0])
         patch.setattr(discovery, "COLUMNS", sizes[1])
-        found, logits = discovery.Discovery(problem.model, problem.triples, top, a, b).run(relations)
-    wanted, exact = by_brute_force(problem.model, problem.triples, relations.tolist(), top + 1, a, b)
+        found, logits = discovery.Discovery(problem.model, problem.triples, among, top, a, b).run(relations)
+    wanted, exact = by_brute_force(
+        problem.model, problem.triples, set(among.tolist()), relations.tolist(), top + 1, a, b
+    )
     assert logits == pytest.approx(exact[:top])
     assert len(set(map(tuple, found.tolist()))) == len(found)
     gaps = np.concatenate([[np.inf], exact[:-1] - exact[1:], [np.inf]])[: len(exact) + 1] > 1e-9
@@ -60,7 +64,7 @@ def test_tiles_that_cannot_reach_the_best_are_not_looked_at(monkeypatch: pytest.
     model = build_model(to_function("distmult"), ["r"], 100, 8, reciprocal=False)
     model.initialise(0, "normal", 1.0)
     model.entities *= torch.linspace(3, 0.05, 100)[:, None]
-    search = discovery.Discovery(model, np.array([[0, 0, 1]]), 5, np.zeros(1), np.ones(1))
+    search = discovery.Discovery(model, np.array([[0, 0, 1]]), np.arange(100), 5, np.zeros(1), np.ones(1))
     search.run(np.array([0]))
     assert search.seen < 50
 
@@ -74,6 +78,6 @@ def test_models_that_are_no_product(name: str, monkeypatch: pytest.MonkeyPatch) 
     model.initialise(0, "normal", 0.5)
     known = np.array([[0, 0, 1], [3, 1, 3]])
     a, b = np.array([0.5, -0.5]), np.array([1.0, 2.0])
-    _, logits = discovery.Discovery(model, known, 20, a, b).run(np.arange(2))
-    _, exact = by_brute_force(model, known, [0, 1], 20, a, b)
+    _, logits = discovery.Discovery(model, known, np.arange(12), 20, a, b).run(np.arange(2))
+    _, exact = by_brute_force(model, known, set(range(12)), [0, 1], 20, a, b)
     assert logits == pytest.approx(exact, abs=1e-4)

@@ -40,7 +40,7 @@ def discover(
     """Find the most probable triples that the graph does not hold, over all heads, relations and tails.
 
     The result is exact: no triple outside the graph is more probable than those given. Triples of an entity with
-    itself count only under relations that have such facts.
+    itself count only under relations that have such facts, entities without a training fact not at all.
     """
     from eras.errors import OutputError
     from eras.files import replacing

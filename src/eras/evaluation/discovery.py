@@ -45,12 +45,12 @@ class Surface(Protocol):
 
 
 class _Bilinear:
-    def __init__(self, model: BlockBilinear) -> None:
+    def __init__(self, model: BlockBilinear, among: Ints) -> None:
         self.model = model
-        lengths = model.entities.norm(dim=1)
+        lengths = model.entities[torch.from_numpy(among)].norm(dim=1)
         order = lengths.argsort(descending=True)
-        self.order: Ints = order.cpu().numpy()
-        self.entities = model.entities[order]
+        self.order: Ints = among[order.cpu().numpy()]
+        self.entities = model.entities[torch.from_numpy(self.order)]
         self.lengths = lengths[order]
 
     def tile(self, relation: int, rows: slice, columns: slice) -> Tensor:
@@ -66,13 +66,12 @@ class _Bilinear:
 class _Any:
     """A model that is no product: every tile has to be looked at. Questions of one relation are encoded once."""
 
-    def __init__(self, model: KnowledgeModel) -> None:
+    def __init__(self, model: KnowledgeModel, among: Ints) -> None:
         assert isinstance(model, EmbeddingModel)
-        self.model = model
-        self.order: Ints = np.arange(model.n_entities)
+        self.model, self.order = model, among
         self.relation: int | None = None
         with torch.no_grad():
-            self.candidates = model.candidates()
+            self.candidates = model.candidates()[torch.from_numpy(among)]
 
     @torch.no_grad()
     def tile(self, relation: int, rows: slice, columns: slice) -> Tensor:
@@ -89,8 +88,7 @@ class _Any:
         return tuple(torch.cat(pieces) for pieces in zip(*parts, strict=True))
 
     def bounds(self, relation: int) -> Doubles:
-        n = self.model.n_entities
-        return np.full((-(-n // ROWS), -(-n // COLUMNS)), np.inf)
+        return np.full((-(-len(self.order) // ROWS), -(-len(self.order) // COLUMNS)), np.inf)
 
 
 @dataclass(frozen=True)
@@ -111,26 +109,28 @@ class Tile:
 class Discovery:
     """The `top` triples outside `known` with the highest logit = intercept + slope · score, by relation.
 
-    intercept, slope: (n_relations,), slopes positive. A triple of an entity with itself counts only under relations
-    that have such facts.
+    among: ids of the entities that may be head or tail. intercept, slope: (n_relations,), slopes positive. A triple of
+    an entity with itself counts only under relations that have such facts.
     """
 
     def __init__(
         self,
         model: KnowledgeModel,
         known: npt.NDArray[np.integer],
+        among: Ints,
         top: int,
         intercept: Doubles,
         slope: Doubles,
     ) -> None:
-        self.surface: Surface = _Bilinear(model) if isinstance(model, BlockBilinear) else _Any(model)
+        self.surface: Surface = _Bilinear(model, among) if isinstance(model, BlockBilinear) else _Any(model, among)
         self.best = _Best(top)
         self.intercept, self.slope = intercept, slope
-        self.shape = -(-model.n_entities // ROWS), -(-model.n_entities // COLUMNS)
+        self.shape = -(-len(among) // ROWS), -(-len(among) // COLUMNS)
         self.seen = 0
-        position = np.empty(model.n_entities, dtype=np.int64)
-        position[self.surface.order] = np.arange(model.n_entities)
-        self.known = np.stack([position[known[:, 0]], known[:, 1], position[known[:, 2]]], 1)
+        position = np.full(model.n_entities, -1)
+        position[self.surface.order] = np.arange(len(among))
+        placed = np.stack([position[known[:, 0]], known[:, 1], position[known[:, 2]]], 1)
+        self.known = placed[(placed >= 0).all(1)]
         self.keys = self._key(self.known[:, 1], self.known[:, 0] // ROWS, self.known[:, 2] // COLUMNS)
         order = np.argsort(self.keys, kind="stable")
         self.known, self.keys = self.known[order], self.keys[order]

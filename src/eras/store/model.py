@@ -141,6 +141,8 @@ class Model(Predictor):
     ) -> pl.DataFrame:
         """The most probable triples that the graph does not hold, best first; by score if the model is not calibrated.
 
+        Entities without a training fact are left out: nothing is known about them, and their scores say so little that
+        they may be the highest.
         Returns head, relation, tail, score and probability, with labels where the graph has them. Probabilities are
         Platt's, whatever the method of calibration: isotonic curves are level in places.
         """
@@ -151,7 +153,9 @@ class Model(Predictor):
         intercept, slope = np.zeros(len(relations)), np.ones(len(relations))
         if self.calibrated is not None:
             intercept, slope = self.calibrated.of_facts.intercept, self.calibrated.of_facts.slope
-        triples, logits = Discovery(self.scorer, self.graph.facts, top, intercept, slope).run(asked, on_progress)
+        trained = np.unique(self.graph.train[:, [0, 2]]).astype(np.int64)
+        search = Discovery(self.scorer, self.graph.facts, trained, top, intercept, slope)
+        triples, logits = search.run(asked, on_progress)
         score = (logits - intercept[triples[:, 1]]) / slope[triples[:, 1]]
         frame = self.named(triples).with_columns(pl.Series("score", score))
         if self.calibrated is None:
