@@ -166,4 +166,4 @@ def test_a_graph_without_test_triples_trains(tmp_path: Path) -> None:
     graph = eras.load_graph(FRAME, holdout=(0.1, 0.0))
     assert len(graph.test) == 0
     eras.train(graph, "distmult", out=tmp_path / "run", dim=8, epochs=1, threads=1)
-    assert set(eras.Model.load(tmp_path / "run").metrics) == {"training", "valid"}
+    assert set(eras.Model.load(tmp_path / "run").metrics) == {"training", "valid", "calibration"}

@@ -11,11 +11,15 @@ corruption, one for each fact, it is the probability of the fact against one suc
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
 import numpy as np
 import numpy.typing as npt
+import torch
+from torch import Tensor
+from torch.nn.functional import binary_cross_entropy_with_logits
 
 from eras.errors import DataError
 
@@ -29,9 +33,6 @@ METHODS: tuple[Method, ...] = ("platt", "isotonic")
 
 ENOUGH = 100
 """Labels of each kind from which a relation has an isotonic curve of its own."""
-
-SHARED = 10.0
-"""Columns that all relations share are this much larger, so that the penalty hardly touches them."""
 
 BINS = 15
 
@@ -65,24 +66,45 @@ class Calibration:
 
 
 def _platt(scores: Doubles, relation: Ints, truth: Bools, n_relations: int) -> tuple[Doubles, Doubles]:
-    from scipy import sparse
-    from sklearn.linear_model import LogisticRegression
-
     centre, spread = scores.mean(), scores.std() or 1.0
-    z = (scores - centre) / spread
-    rows, ones = np.arange(len(z)), np.ones(len(z))
-    shape = (len(z), n_relations)
-    own = [sparse.csr_matrix((value, (rows, relation)), shape=shape) for value in (ones, z)]
-    columns = sparse.hstack([sparse.csr_matrix(SHARED * np.stack([ones, z], 1)), *own], format="csr")
-    fitted = LogisticRegression(fit_intercept=False, max_iter=1000).fit(columns, truth)
-    weights = fitted.coef_[0]
-    A, B = SHARED * weights[:2]
+    z, group, label = torch.from_numpy((scores - centre) / spread), torch.from_numpy(relation), torch.from_numpy(truth)
+    shared, own = torch.zeros(2, dtype=torch.double), torch.zeros(2, n_relations, dtype=torch.double)
+
+    def loss() -> Tensor:
+        intercept, slope = shared[:, None] + own
+        return _log_loss(intercept[group] + slope[group] * z, label) + own.square().sum() / 2
+
+    _minimise(loss, shared, own)
+    A, B = shared.tolist()
     if B <= 0:
         raise DataError("the scores do not tell true triples from false ones: they cannot be made probabilities")
-    a, b = A + weights[2 : 2 + n_relations], B + weights[2 + n_relations :]
+    a, b = (shared[:, None] + own).detach().numpy()
     falling = b <= 0  # a higher score never makes a triple less probable
     a, b = np.where(falling, A, a), np.where(falling, B, b)
     return a - b * centre / spread, b / spread
+
+
+def _log_loss(logits: Tensor, truth: Tensor) -> Tensor:
+    return binary_cross_entropy_with_logits(logits, truth.double(), reduction="sum")
+
+
+def _minimise(loss: Callable[[], Tensor], *parameters: Tensor) -> None:
+    """A convex loss, by L-BFGS: scikit-learn's regression takes longer to import than to run."""
+    for parameter in parameters:
+        parameter.requires_grad_()
+    optimiser = torch.optim.LBFGS(
+        parameters, max_iter=500, tolerance_grad=1e-6, tolerance_change=1e-10, line_search_fn="strong_wolfe"
+    )
+
+    def closure() -> Tensor:
+        optimiser.zero_grad()
+        value = loss()
+        value.backward()  # type: ignore[no-untyped-call]
+        return value
+
+    optimiser.step(closure)  # type: ignore[no-untyped-call]
+    for parameter in parameters:
+        parameter.requires_grad_(False)
 
 
 def _steps(scores: Doubles, relation: Ints, truth: Bools, n_relations: int) -> dict[int, tuple[Doubles, Doubles]]:
@@ -111,17 +133,16 @@ class TopOne:
     @classmethod
     def fit(cls, signs: Doubles, right: Bools) -> TopOne:
         """signs: (n, 2), what `signs_of` gives; right: (n,)."""
-        from sklearn.linear_model import LogisticRegression
-
         if right.all() or not right.any():
             share = (right.sum() + 1) / (len(right) + 2)
             return cls(float(np.log(share / (1 - share))), (0.0, 0.0))
         centre, spread = signs.mean(0), signs.std(0)
         spread = np.where(spread > 1e-9, spread, 1.0)
-        fitted = LogisticRegression().fit((signs - centre) / spread, right)
-        first, second = fitted.coef_[0] / spread
-        intercept = fitted.intercept_[0] - centre @ [first, second]
-        return cls(float(intercept), (float(first), float(second)))
+        x, label = torch.from_numpy((signs - centre) / spread), torch.from_numpy(right)
+        intercept, weights = torch.zeros((), dtype=torch.double), torch.zeros(2, dtype=torch.double)
+        _minimise(lambda: _log_loss(intercept + x @ weights, label) + weights.square().sum() / 2, intercept, weights)
+        first, second = (weights.numpy() / spread).tolist()
+        return cls(float(intercept) - float(centre @ [first, second]), (first, second))
 
     def probabilities(self, signs: Doubles) -> Doubles:
         return sigmoid(self.intercept + signs @ np.array(self.weights))
