@@ -99,10 +99,10 @@ def _minimise(loss: Callable[[], Tensor], *parameters: Tensor) -> None:
     def closure() -> Tensor:
         optimiser.zero_grad()
         value = loss()
-        value.backward()  # type: ignore[no-untyped-call]
+        value.backward()  # type: ignore[no-untyped-call]  # torch leaves it untyped
         return value
 
-    optimiser.step(closure)  # type: ignore[no-untyped-call]
+    optimiser.step(closure)  # type: ignore[no-untyped-call]  # torch leaves it untyped
     for parameter in parameters:
         parameter.requires_grad_(False)
 

@@ -12,7 +12,6 @@ from eras.graph.queries import Queries
 
 Doubles = npt.NDArray[np.float64]
 Bools = npt.NDArray[np.bool_]
-
 Ints = npt.NDArray[np.int64]
 
 MOST = 4096

@@ -67,18 +67,18 @@ def _fitted(model: KnowledgeModel, graph: Graph, facts: np.ndarray, position: in
     def loss() -> Tensor:
         optimiser.zero_grad()
         total = HOLD * (vector - start).square().sum() / scale
-        total.backward()  # type: ignore[no-untyped-call]
+        total.backward()  # type: ignore[no-untyped-call]  # torch leaves it untyped
         for picked in blocks:
             answers = asked.answers_of(picked)
             entity, row = torch.from_numpy(answers.entity), torch.from_numpy(answers.row)
             with _entities(model, torch.cat([table[:position], vector[None], table[position + 1 :]])):
                 scores = _scores(model, asked, picked)
             part = (scores.logsumexp(0)[row] - scores[entity, row]).sum() / len(asked.answers)
-            part.backward()  # type: ignore[no-untyped-call]
+            part.backward()  # type: ignore[no-untyped-call]  # torch leaves it untyped
             total = total.detach() + part.detach()
         return total
 
-    optimiser.step(loss)  # type: ignore[no-untyped-call]
+    optimiser.step(loss)  # type: ignore[no-untyped-call]  # torch leaves it untyped
     return vector.detach()
 
 
