@@ -85,7 +85,7 @@ def test_blocks_under_the_memory_budget_change_nothing(loss: str, monkeypatch: p
     for blocks in (6, 1 << 12):  # the second leaves room for two questions at a time
         monkeypatch.setattr("eras.training.autograd.BLOCKS", blocks)
         one = stepper("ntn", loss=loss, memory_mb=1)
-        losses = one.fill_gradients(np.arange(20), 0, 0)
+        *losses, _ = one.gradients(np.arange(20), 0, 0)
         gradients.append((losses, [p.grad.clone() for p in one.model.parameters() if p.grad is not None]))
     (first, a), (second, b) = gradients
     assert first == pytest.approx(second, rel=1e-5)
@@ -96,15 +96,15 @@ def test_blocks_under_the_memory_budget_change_nothing(loss: str, monkeypatch: p
 def test_all_candidates_as_a_sample_are_all_candidates() -> None:
     """More are drawn than there are entities but one, so that hardly any is missing: the same loss, nearly."""
     every, sampled = stepper("transe"), stepper("transe", negatives=59)
-    whole = every.fill_gradients(np.arange(50), 0, 0)[0]
-    part = np.mean([sampled.fill_gradients(np.arange(50), 0, step)[0] for step in range(20)])
+    whole = every.gradients(np.arange(50), 0, 0)[0]
+    part = np.mean([sampled.gradients(np.arange(50), 0, step)[0] for step in range(20)])
     assert part == pytest.approx(whole, rel=0.05)
 
 
 def test_the_penalty_is_a_sum_over_triples() -> None:
     one = stepper("rescal", regulariser="n3", reg_weight=0.5)
     picked = np.arange(30)
-    penalty = one.fill_gradients(picked, 0, 0)[1]
+    penalty = one.gradients(picked, 0, 0)[1]
     asked, model = one.queries, one.model
     answers, total = asked.answers_of(picked), 0.0
     for row, answer in zip(answers.row, answers.entity, strict=True):
@@ -118,7 +118,7 @@ def test_the_penalty_is_a_sum_over_triples() -> None:
 def test_a_batch_with_a_single_question_is_no_trouble_for_batch_norm(name: str) -> None:
     one = stepper(name)
     for picked in ([0], [0, len(one.queries) - 1]):  # a tail question alone, and one of each side
-        assert all(np.isfinite(one.fill_gradients(np.array(picked), 0, 0)))
+        assert all(np.isfinite(one.gradients(np.array(picked), 0, 0)[:2]))
 
 
 def test_every_model_has_a_recipe() -> None:

@@ -45,10 +45,21 @@ def view_of(n_entities: int, n_triples: int) -> TrainingView:
 def test_recommended_settings_follow_the_graph() -> None:
     small, large = recommend(view_of(100, 3000), 3), recommend(view_of(100_000, 300_000), 4)
     assert small.dim % 3 == 0
-    assert small.dim > large.dim
     assert small.epochs > large.epochs
     assert small.batch_size < large.batch_size
     assert small.reg_weight < recommend(view_of(1000, 2000), 1).reg_weight
+
+
+def test_candidates_are_sampled_where_all_would_be_too_many() -> None:
+    large, huge = view_of(100_000, 300_000), view_of(1_000_000, 3_000_000)
+    assert not recommend(view_of(100, 3000), 2).negatives
+    sampled = recommend(large, 2)
+    assert sampled.negatives
+    assert 0 < sampled.full_epochs < sampled.epochs
+    assert not recommend(large, 2, negatives=0).full_epochs
+    assert recommend(large, 2, negatives=0).dim < sampled.dim
+    assert recommend(huge, 2).negatives
+    assert not recommend(huge, 2).full_epochs  # one of them would take hours
 
 
 def test_training_cannot_reach_the_test_split() -> None:

@@ -143,7 +143,7 @@ def fit(
 def plan_fit(view: TrainingView, seconds: float | None, blocks: int, **settings: Any) -> tuple[FitPlan, TrainConfig]:
     """Divide the time, after measuring what an epoch takes; too little of it is refused, with what would do."""
     Space(blocks, 1)
-    config = resolved(recommend(view, blocks, **settings))
+    config = resolved(recommend(view, blocks, **{"full_epochs": 0, **settings}))
     if "dim" not in settings:
         unit = math.lcm(blocks, 4)  # what every function that will be trained can be cut into
         config = config.updated(dim=max(unit, config.dim - config.dim % unit))

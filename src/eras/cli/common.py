@@ -20,6 +20,7 @@ from eras.errors import UsageError
 
 if TYPE_CHECKING:
     from eras.graph import Graph, Vocabulary
+    from eras.training import TrainConfig
 
 console = Console(stderr=True, highlight=False)
 
@@ -69,6 +70,16 @@ def show_graph(graph: Graph) -> None:
         f"{len(graph.train):,} / {len(graph.valid):,} / {len(graph.test):,} triples"
     )
     show_notes(graph.notes)
+
+
+def show_sampling(config: TrainConfig) -> None:
+    """Say so where answers are compared with a sample of the entities only."""
+    if config.negatives:
+        rest = f", and with all in the last epochs ({config.full_epochs})" if config.full_epochs else ""
+        say(
+            f"The graph has many entities: a step compares its answers with {config.negatives:,} sampled ones{rest}. "
+            "--negatives 0 compares all throughout."
+        )
 
 
 def how_to_go_on(stopped: Exception, folder: Path) -> str:

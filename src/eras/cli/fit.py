@@ -24,6 +24,7 @@ from eras.cli.common import (
     seconds_of,
     show_graph,
     show_metrics,
+    show_sampling,
 )
 from eras.cli.settings import with_setting_options
 from eras.cli.source import Source, with_source_options
@@ -95,6 +96,7 @@ def fit_view(folder: Path) -> Iterator[Watchers]:
         def on_plan(plan: FitPlan, config: TrainConfig) -> None:
             recipe = f"dim {config.dim}, lr {config.lr:g}, {config.regulariser} {config.reg_weight:g}"
             say(f"Plan: {plan.describe()}, {recipe}.")
+            show_sampling(config)
             say("[bold]Search[/]")
 
         def on_training(name: str, number: int, total: int) -> None:

@@ -19,6 +19,7 @@ from eras.cli.common import (
     show_graph,
     show_metrics,
     show_notes,
+    show_sampling,
 )
 from eras.cli.settings import with_setting_options
 from eras.cli.source import Source, with_source_options
@@ -117,10 +118,13 @@ def _introduce(graph: Graph, function: Function, chosen: TrainConfig, given: dic
         show_notes([*notes, *([lacking] if strangers else [])])
     other = [] if isinstance(function, ScoringFunction) else ["loss"]
     penalty = ["regulariser", *(["reg_weight"] if chosen.regulariser != "none" else [])]
-    shown = ["dim", "epochs", "batch_size", *other, "optimiser", "lr", *penalty, "validate_every"]
+    sample = ["negatives", "full_epochs"] if chosen.negatives else []
+    shown = ["dim", "epochs", "batch_size", *sample, *other, "optimiser", "lr", *penalty, "validate_every"]
     names = [*shown, *(name for name in given if name not in shown)]
     parts = [f"{name} [bold]{getattr(chosen, name)}[/]" + ("" if name in given else "*") for name in names]
     say("Settings (* chosen for this graph): " + ", ".join(parts))
+    if "negatives" not in given:
+        show_sampling(chosen)
 
 
 def _short_name(function: Function) -> str:

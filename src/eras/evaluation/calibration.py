@@ -11,15 +11,11 @@ corruption, one for each fact, it is the probability of the fact against one suc
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
 import numpy as np
 import numpy.typing as npt
-import torch
-from torch import Tensor
-from torch.nn.functional import binary_cross_entropy_with_logits
 
 from eras.errors import DataError
 
@@ -35,6 +31,7 @@ ENOUGH = 100
 """Labels of each kind from which a relation has an isotonic curve of its own."""
 
 BINS = 15
+NEWTON_STEPS = 100
 
 
 @dataclass(frozen=True, eq=False)
@@ -67,44 +64,64 @@ class Calibration:
 
 def _platt(scores: Doubles, relation: Ints, truth: Bools, n_relations: int) -> tuple[Doubles, Doubles]:
     centre, spread = scores.mean(), scores.std() or 1.0
-    z, group, label = torch.from_numpy((scores - centre) / spread), torch.from_numpy(relation), torch.from_numpy(truth)
-    shared, own = torch.zeros(2, dtype=torch.double), torch.zeros(2, n_relations, dtype=torch.double)
-
-    def loss() -> Tensor:
-        intercept, slope = shared[:, None] + own
-        return _log_loss(intercept[group] + slope[group] * z, label) + own.square().sum() / 2
-
-    _minimise(loss, shared, own)
-    A, B = shared.tolist()
+    z = (scores - centre) / spread
+    (A, B), own = _regression(np.stack([np.ones_like(z), z], 1), truth, np.full(2, 1e-6), relation, n_relations)
     if B <= 0:
         raise DataError("the scores do not tell true triples from false ones: they cannot be made probabilities")
-    a, b = (shared[:, None] + own).detach().numpy()
+    a, b = A + own[:, 0], B + own[:, 1]
     falling = b <= 0  # a higher score never makes a triple less probable
     a, b = np.where(falling, A, a), np.where(falling, B, b)
     return a - b * centre / spread, b / spread
 
 
-def _log_loss(logits: Tensor, truth: Tensor) -> Tensor:
-    return binary_cross_entropy_with_logits(logits, truth.double(), reduction="sum")
+def _regression(
+    x: Doubles, truth: Bools, ridge: Doubles, group: Ints | None = None, n_groups: int = 1
+) -> tuple[Doubles, Doubles]:
+    """Logistic regression on x (n, p): shared weights (p,), and each group's own (n_groups, p) to be added to them.
+
+    Own weights have a ridge of 1, the shared ones that of `ridge` (p,). Newton's method: the own weights of a group
+    meet only each other and the shared ones, so they can be eliminated group by group. (Libraries that offer a
+    regression take longer to import than this takes to run, and every training ends with one.)
+    """
+    p, of = x.shape[1], np.zeros(len(x), dtype=np.int64) if group is None else group
+    eye = np.eye(p)
+    shared: Doubles = np.zeros(p)
+    own: Doubles = np.zeros((n_groups, p))
+
+    def objective(shared: Doubles, own: Doubles) -> float:
+        logits = ((shared + own[of]) * x).sum(1)
+        loss = np.logaddexp(0, np.where(truth, -logits, logits)).sum()
+        return float(loss + (own**2).sum() / 2 + (ridge * shared**2).sum() / 2)
+
+    now = objective(shared, own)
+    for _ in range(NEWTON_STEPS):
+        chance = sigmoid(((shared + own[of]) * x).sum(1))
+        slopes = _by_group(x * (chance - truth)[:, None], of, n_groups)
+        curves = _by_group((x[:, :, None] * x[:, None]) * (chance * (1 - chance))[:, None, None], of, n_groups)
+        gradient = slopes.sum(0) + ridge * shared
+        to_shared: Doubles
+        to_own: Doubles
+        if group is None:
+            to_shared, to_own = np.linalg.solve(curves.sum(0) + np.diag(ridge), gradient), np.zeros_like(own)
+        else:
+            left = curves @ np.linalg.inv(curves + eye)  # C − C (C + 1)⁻¹ C: the curvature once own weights have moved
+            pulled = np.einsum("gij,gj->i", left, slopes + own)
+            to_shared = np.linalg.solve(left.sum(0) + np.diag(ridge), gradient - pulled)
+            to_own = np.linalg.solve(curves + eye, (slopes + own - curves @ to_shared)[..., None])[..., 0]
+        length, before = 1.0, now
+        while (now := objective(shared - length * to_shared, own - length * to_own)) > before and length > 1e-9:
+            length /= 2
+        shared, own = shared - length * to_shared, own - length * to_own
+        if before - now <= 1e-12 * abs(before):
+            break
+    return shared, own
 
 
-def _minimise(loss: Callable[[], Tensor], *parameters: Tensor) -> None:
-    """A convex loss, by L-BFGS: scikit-learn's regression takes longer to import than to run."""
-    for parameter in parameters:
-        parameter.requires_grad_()
-    optimiser = torch.optim.LBFGS(
-        parameters, max_iter=500, tolerance_grad=1e-6, tolerance_change=1e-10, line_search_fn="strong_wolfe"
-    )
-
-    def closure() -> Tensor:
-        optimiser.zero_grad()
-        value = loss()
-        value.backward()  # type: ignore[no-untyped-call]  # torch leaves it untyped
-        return value
-
-    optimiser.step(closure)  # type: ignore[no-untyped-call]  # torch leaves it untyped
-    for parameter in parameters:
-        parameter.requires_grad_(False)
+def _by_group(values: Doubles, group: Ints, n_groups: int) -> Doubles:
+    """Sums of the rows of each group."""
+    total = np.zeros((n_groups, *values.shape[1:]))
+    np.add.at(total, group, values)
+    return total
 
 
 def _steps(scores: Doubles, relation: Ints, truth: Bools, n_relations: int) -> dict[int, tuple[Doubles, Doubles]]:
@@ -138,10 +155,9 @@ class TopOne:
             return cls(float(np.log(share / (1 - share))), (0.0, 0.0))
         centre, spread = signs.mean(0), signs.std(0)
         spread = np.where(spread > 1e-9, spread, 1.0)
-        x, label = torch.from_numpy((signs - centre) / spread), torch.from_numpy(right)
-        intercept, weights = torch.zeros((), dtype=torch.double), torch.zeros(2, dtype=torch.double)
-        _minimise(lambda: _log_loss(intercept + x @ weights, label) + weights.square().sum() / 2, intercept, weights)
-        first, second = (weights.numpy() / spread).tolist()
+        x = np.column_stack([np.ones(len(signs)), (signs - centre) / spread])
+        (intercept, *weights), _ = _regression(x, right, np.array([0.0, 1.0, 1.0]))
+        first, second = (np.array(weights) / spread).tolist()
         return cls(float(intercept) - float(centre @ [first, second]), (first, second))
 
     def probabilities(self, signs: Doubles) -> Doubles:

@@ -63,8 +63,8 @@ class BlockBilinear:
         self.reciprocal = reciprocal
         self.groups = np.asarray(function.assignment(relation_names), dtype=np.int64)
         # One plan for each group and side: the tail plans, then the head plans.
-        transposed = [s.transpose() for s in function.structures]
-        self.plans = [Plan.of(s) for s in (*function.structures, *transposed)]
+        plans = [Plan.of(s) for s in function.structures]
+        self.plans = [*plans, *(plan.transposed() for plan in plans)]
         rows = self.n_relations * (2 if reciprocal else 1)
         self.entities = torch.zeros(n_entities, dim, device=device)
         self.relations = torch.zeros(rows, dim, device=device)

@@ -15,8 +15,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import lru_cache
 
+import numpy as np
 import torch
 from torch import Tensor
 
@@ -42,19 +42,21 @@ class Plan:
 
     @classmethod
     def of(cls, structure: Structure) -> Plan:
-        return _plan(structure.cells)
+        return cls._of_terms(structure.blocks, [(i, j, k, float(s)) for i, j, k, s in structure.terms])
 
+    def transposed(self) -> Plan:
+        """The plan of the transposed structure: head and tail change places."""
+        return self._of_terms(self.blocks, sorted((j, i, k, s) for i, j, k, s in self.to_relation))
 
-@lru_cache(maxsize=4096)
-def _plan(cells: tuple[tuple[int, ...], ...]) -> Plan:
-    """Keyed by the literal matrix: equal structures are merely equivalent."""
-    terms = [(i, j, k, float(s)) for i, j, k, s in Structure(cells).terms]
-    return Plan(
-        len(cells),
-        tuple((i, k, j, s) for i, j, k, s in terms),
-        tuple((j, k, i, s) for i, j, k, s in terms),
-        tuple((i, j, k, s) for i, j, k, s in terms),
-    )
+    @classmethod
+    def _of_terms(cls, blocks: int, terms: Sequence[tuple[int, int, int, float]]) -> Plan:
+        """From (head block, tail block, relation block, sign), in row order."""
+        return cls(
+            blocks,
+            tuple((i, k, j, s) for i, j, k, s in terms),
+            tuple((j, k, i, s) for i, j, k, s in terms),
+            tuple(terms),
+        )
 
 
 def contract(x: Tensor, y: Tensor, cells: Cells, blocks: int, out: Tensor | None = None) -> Tensor:
@@ -115,14 +117,9 @@ def _products(h: Tensor, r: Tensor, blocks: int) -> Tensor:
 
 def _coefficients(segments: Sequence[Segment], like: Tensor) -> Tensor:
     """(rows, M, M²): how much of each h_i ∘ r_k goes into each q_j, row by row."""
-    lengths = torch.tensor([s.stop - s.start for s in segments])
-    stacked = torch.stack([_coefficients_of(s.plan) for s in segments])
-    return stacked.repeat_interleave(lengths, 0).to(like.device, like.dtype)
-
-
-@lru_cache(maxsize=4096)
-def _coefficients_of(plan: Plan) -> Tensor:
-    coefficients = torch.zeros(plan.blocks, plan.blocks, plan.blocks)
-    for i, k, j, sign in plan.to_tail:
-        coefficients[j, i, k] = sign
-    return coefficients.flatten(1)
+    M = segments[0].plan.blocks
+    number, i, k, j, sign = np.array([(n, *cell) for n, s in enumerate(segments) for cell in s.plan.to_tail]).T
+    coefficients = np.zeros((len(segments), M, M, M), dtype=np.float32)
+    coefficients[tuple(index.astype(np.int64) for index in (number, j, i, k))] = sign
+    each = coefficients.reshape(len(segments), M, M * M).repeat([s.stop - s.start for s in segments], 0)
+    return torch.from_numpy(each).to(like.device, like.dtype)

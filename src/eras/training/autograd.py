@@ -12,8 +12,8 @@ from eras.models.base import EmbeddingModel
 from eras.training.batches import sample_candidates
 from eras.training.config import TrainConfig
 from eras.training.losses import LOSSES, Asked
-from eras.training.optimiser import Optimiser
-from eras.training.stepper import Stepper
+from eras.training.optimiser import Optimiser, gradients_of
+from eras.training.stepper import Gradients, Stepper
 
 BLOCKS = 6
 """Score blocks that live at the same time in a loss and its gradient, about."""
@@ -24,18 +24,18 @@ class AutogradStepper(Stepper[EmbeddingModel]):
         super().__init__(model, queries, config)
         self.optimiser = Optimiser(dict(model.named_parameters()), config)
 
-    def fill_gradients(self, picked: Ints, epoch: int, step: int) -> tuple[float, float]:
+    def gradients(self, picked: Ints, epoch: int, step: int) -> Gradients:
         picked = picked[np.argsort(self.queries.side[picked], kind="stable")]
         self.model.zero_grad()
         self.model.train()
         with torch.random.fork_rng(devices=[]), torch.enable_grad():
             torch.manual_seed(self.place(epoch, step))
-            loss = self._loss(picked, self.numbers(epoch, step))
+            loss = self._loss(picked, self.numbers(epoch, step), self.samples(epoch))
             penalty = self._penalty(picked)
         self.model.eval()
-        return loss, penalty
+        return loss, penalty, gradients_of(self.model)
 
-    def _loss(self, picked: Ints, rng: np.random.Generator) -> float:
+    def _loss(self, picked: Ints, rng: np.random.Generator, sampled: bool) -> float:
         """Encode all questions of the batch, compare them in blocks under the memory budget, and go back."""
         model, config, asked = self.model, self.config, self.queries
         encoded = model.encode(asked.entity[picked], asked.relation[picked], asked.side[picked])
@@ -44,9 +44,9 @@ class AutogradStepper(Stepper[EmbeddingModel]):
         answers, counts = asked.answers_of(picked), torch.from_numpy(asked.counts[picked].astype(np.float32))
         row, answer = torch.from_numpy(answers.row).to(model.device), torch.from_numpy(answers.entity).to(model.device)
         candidates, log_weight = None, None
-        if 0 < config.negatives < model.n_entities:
+        if sampled:
             drawn = sample_candidates(answer, model.n_entities, config.negatives, rng)
-            candidates, answer, log_weight = drawn.entity, drawn.answer, drawn.log_weight
+            candidates, answer, log_weight = drawn.entity, drawn.position, drawn.log_weight
         table = model.candidates(candidates)
         leaves, leaf = [_leaf(part) for part in encoded], _leaf(table)
         block = max(1, (config.memory_mb << 20) // (BLOCKS * 4 * len(table)))

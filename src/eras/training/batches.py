@@ -40,26 +40,26 @@ class Batch:
 
 @dataclass(frozen=True, eq=False)
 class Candidates:
-    """The entities that a step compares: all answers of its batch, and a sample of the others.
+    """The entities that a step compares: those wanted, such as the answers of its batch, and a sample of the others.
 
-    entity: (n,); answer: (T,) the position in it of each answer of the batch; log_weight: (n, 1), how many
-    entities each stands for: an answer for itself, one of the sample for its share of all that are no answers. So the
-    sum under the logarithm of the loss is right on average.
+    entity: (n,), each once; position: (T,), where in it each of the wanted is; log_weight: (n, 1), how many entities
+    each stands for: one that was wanted for itself, one of the sample for its share of all others. So the sum under the
+    logarithm of the loss is right on average.
     """
 
     entity: Tensor
-    answer: Tensor
+    position: Tensor
     log_weight: Tensor
 
 
 def sample_candidates(wanted: Tensor, n_entities: int, size: int, rng: np.random.Generator) -> Candidates:
-    """The answers `wanted` (T,), each once, and `size` random entities less those."""
-    answers, position = np.unique(wanted.cpu().numpy(), return_inverse=True)
-    drawn = np.setdiff1d(rng.integers(n_entities, size=size), answers)
-    entity = np.concatenate([answers, drawn])
+    """The entities `wanted` (T,), each once, and `size` random ones less those."""
+    certain, position = np.unique(wanted.cpu().numpy(), return_inverse=True)
+    drawn = np.setdiff1d(rng.integers(n_entities, size=size), certain)
+    entity = np.concatenate([certain, drawn])
     weight = np.zeros((len(entity), 1), dtype=np.float32)
     if len(drawn):
-        weight[len(answers) :] = np.log((n_entities - len(answers)) / len(drawn))
+        weight[len(certain) :] = np.log((n_entities - len(certain)) / len(drawn))
     return Candidates(*(torch.from_numpy(x).to(wanted.device) for x in (entity, position.ravel(), weight)))
 
 

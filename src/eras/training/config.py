@@ -28,6 +28,7 @@ class TrainConfig(BaseModel):
     negatives: int = Field(
         0, ge=0, description="Entities sampled as candidates in a step, beside its answers; 0 compares all entities."
     )
+    full_epochs: int = Field(0, ge=0, description="With negatives: the last epochs, which compare all entities.")
     optimiser: Literal["adagrad", "adam", "sgd"] = Field("adagrad", description="How gradients move parameters.")
     lr: float = Field(0.1, gt=0, description="Learning rate of the first epoch.")
     lr_decay: float = Field(1.0, gt=0, le=1, description="The learning rate is multiplied by this after each epoch.")
@@ -49,6 +50,9 @@ class TrainConfig(BaseModel):
     threads: int = Field(0, ge=0, description="CPU threads; 0 takes what the machine has.")
     memory_mb: int = Field(512, ge=1, description="Upper bound for a block of scores, in MiB.")
     checkpoint_seconds: float = Field(60.0, ge=0, description="Time between two checkpoints; 0 saves after each step.")
+    storage: Literal["float32", "bfloat16"] = Field(
+        "float32", description="How the finished model's tables are written: bfloat16 halves the files."
+    )
 
     def updated(self, **changes: Any) -> TrainConfig:
         """A copy with other values; an unknown key or an impossible value is a `SettingError`."""

@@ -15,7 +15,14 @@ from eras.training.config import TrainConfig
 from eras.training.recipes import RECIPES
 
 EPOCH_WORK = 2e13
-"""Floating-point operations of one epoch above which the dimension is halved; a few minutes on two cores."""
+"""Floating-point operations of one epoch, a few minutes on two cores: above it candidates are sampled, and where that
+does not help the dimension is halved."""
+
+NEGATIVES, SAMPLED_BATCH = 4096, 512
+"""Entities sampled in a step where all would be too many, and queries that share them."""
+
+FULL_EPOCHS = 2
+"""Last epochs that compare all entities after all, if they can be afforded."""
 
 TOTAL_WORK = 3e14
 """Operations of a whole run that bound the number of epochs; under an hour on two cores."""
@@ -33,17 +40,26 @@ def recommend(view: TrainingView, blocks: int, model: str | None = None, **given
     `model` names an architecture that is no block structure and has a recipe of its own.
     """
     recipe = RECIPES[model] if model else {}
-    n_queries = len(Queries.of(view.train, len(view.entities), len(view.relations)))
-    work = 6.0 * n_queries * len(view.entities)  # of an epoch, for each unit of dim: three products
-    dim = min(next((d for d in (256, 128) if work * d <= EPOCH_WORK), 64), recipe.get("dim", 256))
+    n_queries, n_entities = len(Queries.of(view.train, len(view.entities), len(view.relations))), len(view.entities)
+    full = work = 6.0 * n_queries * n_entities  # of an epoch, for each unit of dim: three products
+    dim = recipe.get("dim", 256)
+    negatives = given.get("negatives", NEGATIVES if work * given.get("dim", dim) > EPOCH_WORK else 0)
+    batch_size = SAMPLED_BATCH if negatives else _batch_size(n_queries)
+    if negatives:
+        answers = 2 * len(view.train) / n_queries
+        work = 6.0 * n_queries * min(n_entities, negatives + batch_size * (1 + answers))
+    dim = next((d for d in (dim, dim // 2) if work * d <= EPOCH_WORK), dim // 4)
     dim = given.get("dim", max(blocks, dim - dim % blocks))
     epochs = given.get("epochs", int(min(100, max(10, TOTAL_WORK / (work * dim)))))
+    affordable = 0 if "negatives" in given or not negatives else int(TOTAL_WORK / 3 / (full * dim))
     degree = 2 * len(view.train) / len(view.entities)
     sparse = degree < SPARSE  # few updates of each row: Adagrad must take larger ones, and overfits sooner
     chosen = {
         "dim": dim,
         "epochs": epochs,
-        "batch_size": _batch_size(n_queries),
+        "batch_size": batch_size,
+        "negatives": negatives,
+        "full_epochs": min(FULL_EPOCHS, epochs - 1, affordable),
         "lr": 0.3 if sparse else 0.1,
         "reg_weight": 0.1 if sparse else 0.05 if degree < DENSE else 0.01,
         "validate_every": max(1, epochs // 20),

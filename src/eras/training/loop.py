@@ -141,8 +141,11 @@ class Trainer:
             mrr=mrr,
             seconds=round(p.seconds, 3),
         )
-        p.finished = last or p.stale >= config.patience
-        p.epoch, p.step, p.loss_sum, p.penalty_sum = p.epoch + 1, 0, 0.0, 0.0
+        following, tired = p.epoch + 1, p.stale >= config.patience
+        if tired and config.full_epochs and self.stepper.samples(p.epoch):
+            following, p.stale, tired = config.epochs - config.full_epochs, 0, False
+        p.finished = last or tired
+        p.epoch, p.step, p.loss_sum, p.penalty_sum = following, 0, 0.0, 0.0
 
     def save(self) -> None:
         """Checkpoint the whole state, unless it is no longer worth keeping."""

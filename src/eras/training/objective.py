@@ -2,12 +2,18 @@
 
 The loss of all triples that share the query q, with c answers T, is c·logsumexp(q Eᵀ) − Σ_{t∈T} q·t. Scores are kept
 entity-major, Sᵀ = E Qᵀ: the layout in which all three products (Sᵀ, dQ = G E, dE = Gᵀ Q) run fast, and the one that
-can be cut by entity rows, since only the maximum and the sum of a column cross rows.
+can be cut by entity rows, since only the sum of a column crosses rows: a few rows at a time are scored and
+exponentiated while they are in cache.
+
+No maximum is subtracted first: floating-point numbers are as exact near 2⁹⁰ as near 1, and scores that are too large
+or too small for that (beyond about ±60) are noticed by their sums and done over, shifted.
 """
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator
+from typing import NamedTuple
 
 import numpy as np
 import torch
@@ -17,50 +23,34 @@ from eras.graph.queries import HEAD, TAIL
 from eras.models import BlockBilinear
 from eras.scoring.query import contract
 from eras.training.batches import Batch
+from eras.training.workspace import Workspace
 
-_CACHE_BYTES = 1 << 20
-
-
-class ScoreBuffer:
-    """Room for a block of scores that is used again in every step, no larger than the memory budget."""
-
-    def __init__(self, n_entities: int, batch_size: int, memory_mb: int, device: torch.device) -> None:
-        fitting = (memory_mb << 20) // (4 * n_entities)
-        self.queries = max(1, min(batch_size, fitting))
-        self._room = torch.empty(n_entities * self.queries, device=device)
-
-    def scores(self, candidates: int, n_queries: int) -> Tensor:
-        """Uninitialised (candidates, n_queries)."""
-        return self._room[: candidates * n_queries].view(candidates, n_queries)
+_CACHE_BYTES = 4 << 20
+_LOG2_E = math.log2(math.e)
+_SAFE = 2.0**90
+"""Sums of exponentials between 1 / _SAFE and _SAFE leave room for their products with counts and weights."""
 
 
 def log_loss(
-    q: Tensor,
-    entities: Tensor,
-    batch: Batch,
-    buffer: ScoreBuffer,
-    d_entities: Tensor,
-    log_weight: Tensor | None = None,
-) -> tuple[Tensor, Tensor]:
-    """The mean loss over the batch's answers and its gradient dq (B, dim); overwrites `d_entities` with dE.
+    q: Tensor, entities: Tensor, batch: Batch, workspace: Workspace, log_weight: Tensor | None = None
+) -> tuple[Tensor, Tensor, Tensor]:
+    """The mean loss over the batch's answers and its gradients dq (B, dim) and dE (n, dim), which is the workspace's.
 
     `entities` holds the candidates, (n, dim), and `batch.answer_entity` counts in them. With `log_weight` (n, 1) each
     candidate stands for exp(log_weight) entities in the sum under the logarithm; an answer must stand for itself alone.
     """
-    dq = torch.empty_like(q)
-    loss = q.new_zeros(())
-    for start in range(0, len(q), buffer.queries):
-        stop = min(start + buffer.queries, len(q))
+    dq, d_entities = torch.empty_like(q), workspace.gradient(entities)
+    loss, at_once = q.new_zeros(()), workspace.queries_at_once(len(entities))
+    for start in range(0, len(q), at_once):
+        stop = min(start + at_once, len(q))
         first, last = torch.searchsorted(batch.answer_row, torch.tensor([start, stop], device=q.device)).tolist()
         row, answer = batch.answer_row[first:last] - start, batch.answer_entity[first:last]
         qs, counts = q[start:stop], batch.counts[start:stop]
 
-        scores = torch.mm(entities, qs.t(), out=buffer.scores(len(entities), stop - start))
-        loss -= scores[answer, row].sum()
-        if log_weight is not None:
-            scores += log_weight
-        peak, total = _exponentiate(scores)
-        loss += (counts * (peak + total.log())).sum()
+        scores = workspace.scores(len(entities), stop - start, q)
+        powers = _exponentiate(entities, qs, answer, row, scores, log_weight)
+        total = powers.total
+        loss += (counts * (powers.shift + total.log())).sum() - powers.answers.sum()
 
         # The gradient with respect to the scores is weight · (exp − total / c at the answers): the weight goes to the
         # small factors of the products, so that the large one needs no further pass.
@@ -68,17 +58,51 @@ def log_loss(
         weight = (counts / (total * batch.n_answers)).unsqueeze(1)
         torch.mm(scores.t(), entities, out=dq[start:stop]).mul_(weight)
         torch.addmm(d_entities, scores, qs * weight, beta=1.0 if start else 0.0, out=d_entities)
-    return loss / batch.n_answers, dq
+    return loss / batch.n_answers, dq, d_entities
 
 
-def _exponentiate(scores: Tensor) -> tuple[Tensor, Tensor]:
-    """exp(scores − peak) in place, in slices that stay in cache; returns each column's peak and its sum."""
-    peak = scores.amax(0)
-    total = torch.zeros_like(peak)
-    rows = max(1, _CACHE_BYTES // (4 * scores.shape[1]))
-    for start in range(0, len(scores), rows):
-        total += scores[start : start + rows].sub_(peak).exp_().sum(0)
-    return peak, total
+class Powers(NamedTuple):
+    """answers: (T,), scores of the answers; shift, total: (B,), what was taken off each column, and its sum after."""
+
+    answers: Tensor
+    shift: Tensor
+    total: Tensor
+
+
+def _exponentiate(
+    entities: Tensor, q: Tensor, answer: Tensor, row: Tensor, scores: Tensor, log_weight: Tensor | None
+) -> Powers:
+    """Write exp(E qᵀ + log_weight − shift) into `scores`, with a shift where one is needed.
+
+    Powers of two are a third faster than those of e, so the logarithm of e goes into the queries.
+    """
+    scaled = (q * _LOG2_E).t()
+    weight = None if log_weight is None else log_weight * _LOG2_E
+    total = q.new_zeros(len(q))
+    for rows in _in_cache(scores):
+        part = torch.mm(entities[rows], scaled, out=scores[rows])
+        if weight is not None:
+            part += weight[rows]
+        total += part.exp2_().sum(0)
+    answers = scores[answer, row]
+    if float(total.max()) < _SAFE and float(torch.cat([total, answers]).min()) > 1 / _SAFE:
+        return Powers(answers.log(), torch.zeros_like(total), total)
+
+    torch.mm(entities, scaled, out=scores)
+    answers = scores[answer, row] / _LOG2_E
+    if weight is not None:
+        scores += weight
+    shift = scores.amax(0)
+    total.zero_()
+    for rows in _in_cache(scores):
+        total += scores[rows].sub_(shift).exp2_().sum(0)
+    return Powers(answers, shift / _LOG2_E, total)
+
+
+def _in_cache(scores: Tensor) -> Iterator[slice]:
+    """Runs of rows that are no larger than the cache; a GPU takes them all."""
+    at_once = max(1, _CACHE_BYTES // (4 * scores.shape[1])) if scores.device.type == "cpu" else len(scores)
+    return (slice(start, start + at_once) for start in range(0, len(scores), at_once))
 
 
 def relation_loss(

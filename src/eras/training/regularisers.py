@@ -134,7 +134,4 @@ def _dura(f: Factors, batch: Batch, scale: float) -> Tensor:
 
 def _reversed(segments: Iterable[Segment]) -> Iterable[Segment]:
     """The same rows under the transposed structures."""
-    for s in segments:
-        plan = s.plan
-        cells = tuple((j, i, k, sign) for i, j, k, sign in plan.to_relation)
-        yield Segment(Plan(plan.blocks, plan.to_head, plan.to_tail, cells), s.start, s.stop)
+    return (Segment(s.plan.transposed(), s.start, s.stop) for s in segments)

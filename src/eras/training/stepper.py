@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from abc import ABC, abstractmethod
+from collections.abc import Mapping
 from typing import Generic, TypeVar
 
 import numpy as np
@@ -13,11 +14,13 @@ from eras.graph.queries import Ints, Queries
 from eras.models import BlockBilinear, KnowledgeModel
 from eras.training.batches import epoch_order, make_batch, sample_candidates
 from eras.training.config import TrainConfig
-from eras.training.objective import ScoreBuffer
-from eras.training.optimiser import Optimiser
-from eras.training.step import Gradients, loss_and_gradients
+from eras.training.optimiser import Gradient, Optimiser
+from eras.training.step import loss_and_gradients
+from eras.training.workspace import Workspace
 
 AnyModel = TypeVar("AnyModel", bound=KnowledgeModel)
+Gradients = tuple[float, float, Mapping[str, Gradient]]
+"""Loss, penalty, and the gradients of both together, by table."""
 
 
 class Stepper(ABC, Generic[AnyModel]):
@@ -34,14 +37,19 @@ class Stepper(ABC, Generic[AnyModel]):
         """Take one step; (loss, penalty). Where they are not finite, the parameters are left as they were."""
         size = self.config.batch_size
         picked = self._order_of(epoch)[step * size : (step + 1) * size]
-        values = self.fill_gradients(picked, epoch, step)
-        if math.isfinite(sum(values)):
-            self.optimiser.step(epoch)
-        return values
+        loss, penalty, gradients = self.gradients(picked, epoch, step)
+        if math.isfinite(loss + penalty):
+            self.optimiser.step(epoch, gradients)
+        return loss, penalty
 
     @abstractmethod
-    def fill_gradients(self, picked: Ints, epoch: int, step: int) -> tuple[float, float]:
-        """(loss, penalty) of the questions at positions `picked`, their gradients left with the parameters."""
+    def gradients(self, picked: Ints, epoch: int, step: int) -> Gradients:
+        """What the questions at positions `picked` say; it may be overwritten by the next call."""
+
+    def samples(self, epoch: int) -> bool:
+        """Whether the questions of this epoch are compared with a sample of the entities."""
+        config = self.config
+        return 0 < config.negatives < self.model.n_entities and epoch < config.epochs - config.full_epochs
 
     def place(self, epoch: int, step: int) -> int:
         """A seed for what is drawn in this step alone."""
@@ -62,20 +70,18 @@ class BlockStepper(Stepper[BlockBilinear]):
 
     def __init__(self, model: BlockBilinear, queries: Queries, config: TrainConfig) -> None:
         super().__init__(model, queries, config)
-        self.gradients = Gradients.like(model)
-        for name, table in model.tables.items():
-            table.grad = getattr(self.gradients, name)
         self.optimiser = Optimiser(model.tables, config)
-        self._buffer = ScoreBuffer(model.n_entities, config.batch_size, config.memory_mb, model.device)
+        self._workspace = Workspace(config.batch_size, config.memory_mb)
 
     @torch.no_grad()
-    def fill_gradients(self, picked: Ints, epoch: int, step: int) -> tuple[float, float]:
+    def gradients(self, picked: Ints, epoch: int, step: int) -> Gradients:
         config, model = self.config, self.model
         batch = make_batch(model, self.queries, picked)
         candidates = None
-        if 0 < config.negatives < model.n_entities:
-            rng = self.numbers(epoch, step)
-            candidates = sample_candidates(batch.answer_entity, model.n_entities, config.negatives, rng)
+        if self.samples(epoch):
+            # The entities asked about are candidates too: then no row has a gradient but those of the candidates.
+            wanted = torch.cat([batch.answer_entity, batch.entity])
+            candidates = sample_candidates(wanted, model.n_entities, config.negatives, self.numbers(epoch, step))
         generator = torch.Generator().manual_seed(self.place(epoch, step)) if config.dropout else None
-        loss, penalty = loss_and_gradients(model, batch, config, self._buffer, self.gradients, generator, candidates)
-        return float(loss), float(penalty)
+        loss, penalty, gradients = loss_and_gradients(model, batch, config, self._workspace, generator, candidates)
+        return float(loss), float(penalty), gradients

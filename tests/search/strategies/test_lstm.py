@@ -10,9 +10,7 @@ SPACE = Space(2, 1)
 
 
 def test_the_policy_moves_towards_what_is_rewarded() -> None:
-    policy = Policy(SPACE, seed=0)
-    for group in policy.optimiser.param_groups:
-        group["lr"] = 0.02
+    policy = Policy(SPACE, seed=0, learning_rate=0.02)
     target = np.array([1, 2, 4, 1])
     before = (policy.sample(400) == target).mean()
     entropies = []
@@ -66,7 +64,6 @@ def test_what_is_taught_is_the_probability_that_was_sampled_from() -> None:
             log_p[n] += (2.5 * torch.tanh(logits / 5)).log_softmax(0)[token]
             before = by_hand.embed.weight[token]
     (-(torch.from_numpy(rewards[:, 0] - 0.25).float() * log_p).mean()).backward()
-    by_hand.optimiser.step()
     policy.learn(tokens, rewards)
     for one, other in zip(policy.parameters(), by_hand.parameters(), strict=True):
         torch.testing.assert_close(one.grad, other.grad, rtol=1e-4, atol=1e-6)

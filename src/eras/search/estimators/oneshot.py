@@ -18,7 +18,8 @@ from eras.scoring.query import query
 from eras.search.estimators.supernet import Supernet
 from eras.search.space import Candidate
 from eras.training.batches import make_batch
-from eras.training.objective import ScoreBuffer, log_loss
+from eras.training.objective import log_loss
+from eras.training.workspace import Workspace
 
 Measure = Literal["mrr", "loss", "train-mrr"]
 Floats = npt.NDArray[np.float64]
@@ -75,10 +76,9 @@ class OneShot:
         net = self.supernet
         net.play([candidate])
         batch = make_batch(net, asked, np.arange(len(asked)))
-        buffer = ScoreBuffer(net.n_entities, len(asked), self.memory_mb, net.device)
         h, r = net.entities[batch.entity], net.relations[batch.relation]
         q = query(h, r, batch.segments)
-        loss, dq = log_loss(q, net.entities, batch, buffer, torch.empty_like(net.entities))
+        loss, dq, _ = log_loss(q, net.entities, batch, Workspace(len(asked), self.memory_mb))
         order = net.arrange(asked.entity, asked.relation, asked.side).order
         group, side = net.groups[asked.relation[order]], asked.side[order]
         M = candidate[0].blocks

@@ -40,9 +40,8 @@ class Supernet(BlockBilinear):
     def play(self, candidates: Sequence[Candidate]) -> None:
         """Let these candidates score the queries to come."""
         self.candidates = tuple(candidates)
-        tails = [Plan.of(s) for candidate in candidates for s in candidate]
-        heads = [Plan.of(s.transpose()) for candidate in candidates for s in candidate]
-        self.plans = [*tails, *heads]
+        plans = [Plan.of(s) for candidate in candidates for s in candidate]
+        self.plans = [*plans, *(plan.transposed() for plan in plans)]
 
     def slots(self, relation: Ints, side: Ints) -> npt.NDArray[np.int64]:
         """Query i goes to candidate i mod U; within it, to the structure of its relation's group."""

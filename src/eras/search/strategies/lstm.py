@@ -13,6 +13,8 @@ import torch
 from torch import Tensor, nn
 
 from eras.search.space import Space, Tokens
+from eras.training import TrainConfig
+from eras.training.optimiser import Optimiser, gradients_of
 
 WIDTH = 100
 TEMPERATURE = 5.0
@@ -38,7 +40,7 @@ class Policy(nn.Module):
         for parameter in self.parameters():
             with torch.no_grad():
                 parameter.copy_(torch.rand(parameter.shape, generator=self.generator) * 0.2 - 0.1)
-        self.optimiser = torch.optim.Adam(self.parameters(), lr=learning_rate)
+        self.optimiser = Optimiser(dict(self.named_parameters()), TrainConfig(optimiser="adam", lr=learning_rate))
         self.baseline = math.nan
 
     def sample(self, count: int) -> Tokens:
@@ -66,17 +68,16 @@ class Policy(nn.Module):
         log_p = log_probabilities.gather(2, spelled.unsqueeze(2)).sum((0, 2))
         entropy = -(log_probabilities.exp() * log_probabilities).sum((0, 2))
         loss = -(advantage * log_p).mean() - self.entropy_bonus * entropy.mean()
-        self.optimiser.zero_grad()
+        self.zero_grad()
         loss.backward()  # type: ignore[no-untyped-call]  # torch leaves it untyped
-        self.optimiser.step()
+        self.optimiser.step(0, gradients_of(self))
         self.baseline = BASELINE_DECAY * self.baseline + (1 - BASELINE_DECAY) * float(total.mean())
         return {"baseline": self.baseline, "entropy": float(entropy.detach().mean()) / self.space.decisions}
 
     def state(self) -> dict[str, Tensor]:
         """Every tensor that the policy's future depends on: parameters, Adam's state, the random generator's."""
         tensors = {f"parameter.{name}": p.detach() for name, p in self.named_parameters()}
-        for name, p in self.named_parameters():
-            tensors |= {f"adam.{name}.{key}": value for key, value in self.optimiser.state[p].items()}
+        tensors |= {f"adam.{name}": value for name, value in self.optimiser.state().items()}
         baseline = torch.tensor(self.baseline, dtype=torch.float64)
         return {**tensors, "generator": self.generator.get_state(), "baseline": baseline}
 
@@ -84,9 +85,8 @@ class Policy(nn.Module):
         with torch.no_grad():
             for name, p in self.named_parameters():
                 p.copy_(state[f"parameter.{name}"])
-                prefix = f"adam.{name}."
-                saved = {key.removeprefix(prefix): value for key, value in state.items() if key.startswith(prefix)}
-                self.optimiser.state[p] = saved
+        adam = {key.removeprefix("adam."): value for key, value in state.items() if key.startswith("adam.")}
+        self.optimiser.restore(adam)
         self.generator.set_state(state["generator"])
         self.baseline = float(state["baseline"])
 
