@@ -129,7 +129,10 @@ class BlockBilinear:
 
     def scores(self, entity: Ints, relation: Ints, side: Ints) -> Tensor:
         """(n_entities, B): the score of every entity, in the order given."""
-        return self.entities @ self.queries(entity, relation, side).t()
+        return self.scores_into(self.entities.new_empty(self.n_entities, len(entity)), entity, relation, side)
+
+    def scores_into(self, out: Tensor, entity: Ints, relation: Ints, side: Ints) -> Tensor:
+        return torch.mm(self.entities, self.queries(entity, relation, side).t(), out=out)
 
     def vector(self, kind: Literal["entity", "relation"], number: int) -> Tensor:
         return (self.entities if kind == "entity" else self.relations)[number]
