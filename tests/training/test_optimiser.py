@@ -1,4 +1,4 @@
-"""The written-out optimisers against torch's, on whole tables and on some of their rows."""
+"""The optimisers against the classes of torch, on whole tables and on some of their rows."""
 
 from __future__ import annotations
 
@@ -9,7 +9,6 @@ import torch
 
 from eras.errors import DamagedError
 from eras.training import TrainConfig
-from eras.training import optimiser as module
 from eras.training.optimiser import Gradient, Optimiser
 
 SHAPES = {"entities": (50, 6), "core": (3, 4, 5)}
@@ -23,9 +22,8 @@ def tables(seed: int) -> dict[str, torch.Tensor]:
 
 @pytest.mark.parametrize("name", PEERS)
 @pytest.mark.parametrize("sparse", [False, True])
-def test_moves_as_torch_does(name: str, sparse: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_moves_as_torch_does(name: str, sparse: bool) -> None:
     """With gradients for some rows only, all others keep value and state, or move as under a gradient of zero."""
-    monkeypatch.setattr(module, "_SLICE", 7)
     config = TrainConfig(optimiser=name, lr=0.05, lr_decay=0.5)
     mine, theirs = tables(0), [table.clone().requires_grad_() for table in tables(0).values()]
     optimiser, peer = Optimiser(mine, config), PEERS[name](theirs, lr=0.05)

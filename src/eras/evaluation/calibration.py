@@ -99,8 +99,6 @@ def _regression(
         slopes = _by_group(x * (chance - truth)[:, None], of, n_groups)
         curves = _by_group((x[:, :, None] * x[:, None]) * (chance * (1 - chance))[:, None, None], of, n_groups)
         gradient = slopes.sum(0) + ridge * shared
-        to_shared: Doubles
-        to_own: Doubles
         if group is None:
             to_shared, to_own = np.linalg.solve(curves.sum(0) + np.diag(ridge), gradient), np.zeros_like(own)
         else:
@@ -111,7 +109,8 @@ def _regression(
         length, before = 1.0, now
         while (now := objective(shared - length * to_shared, own - length * to_own)) > before and length > 1e-9:
             length /= 2
-        shared, own = shared - length * to_shared, own - length * to_own
+        shared -= length * to_shared
+        own -= length * to_own
         if before - now <= 1e-12 * abs(before):
             break
     return shared, own

@@ -1,27 +1,25 @@
-"""Adagrad, Adam and SGD, each as `torch.optim` does it (a test holds them together).
+"""Adagrad, Adam and SGD: the functions that `torch.optim` is made of, with their state in our hands.
 
-They are written out for three reasons: gradients may belong to some rows of a table only, and then Adagrad and SGD
-leave the other rows as they are without looking at them; a table is updated slice by slice in cache; and the whole
-state is in view, so that it can be saved and restored to the bit.
+So the state can be saved and restored to the bit, and gradients may belong to some rows of a table only: Adagrad and
+SGD leave the other rows as they are, without looking at them. (The classes of `torch.optim` also import torch's
+compiler, which takes two seconds.)
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 import torch
 from torch import Tensor, nn
+from torch.optim.adagrad import adagrad
+from torch.optim.adam import adam
+from torch.optim.sgd import sgd
 
 from eras.errors import DamagedError
 from eras.training.config import TrainConfig
 
-_SLICE = 1 << 16
-"""Numbers updated at a time: with their gradients and state they stay in cache."""
-
-_STATE: dict[str, tuple[str, ...]] = {"adagrad": ("sum",), "adam": ("step", "exp_avg", "exp_avg_sq"), "sgd": ()}
-_BETA1, _BETA2 = 0.9, 0.999
-_ADAGRAD_EPS, _ADAM_EPS = 1e-10, 1e-8
+_STATE: dict[str, tuple[str, ...]] = {"adagrad": ("step", "sum"), "adam": ("step", "exp_avg", "exp_avg_sq"), "sgd": ()}
 
 
 @dataclass(frozen=True, eq=False)
@@ -58,42 +56,42 @@ class Optimiser:
         for name, gradient in gradients.items():
             table, state = self._tables[name], self._state[name]
             if gradient.rows is None:
-                self._move_all(table, gradient.values, state, lr)
+                self._move(table, gradient.values, state, lr)
             elif self._config.optimiser == "adam":  # moments decay in every row
                 values = torch.zeros_like(table).index_copy_(0, gradient.rows, gradient.values)
-                self._move_all(table, values, state, lr)
+                self._move(table, values, state, lr)
             else:
                 self._move_rows(table, gradient.values, gradient.rows, state, lr)
         if self._config.unit_ball:
             entities = self._tables["entities"]
             entities.div_(entities.norm(dim=1, keepdim=True).clamp_(min=1.0))
 
-    def _move_all(self, table: Tensor, gradient: Tensor, state: dict[str, Tensor], lr: float) -> None:
-        if "step" in state:
-            state["step"] += 1
-        for part in _slices(table):
-            moments = {key: value if key == "step" else value.view(-1)[part] for key, value in state.items()}
-            self._move(table.view(-1)[part], gradient.reshape(-1)[part], moments, lr)
-
     def _move_rows(self, table: Tensor, gradient: Tensor, rows: Tensor, state: dict[str, Tensor], lr: float) -> None:
-        moved, moments = table[rows], {key: value[rows] for key, value in state.items()}
-        self._move(moved, gradient, moments, lr)
+        moved = table[rows]
+        mine = {key: value if key == "step" else value[rows] for key, value in state.items()}
+        self._move(moved, gradient, mine, lr)
         table.index_copy_(0, rows, moved)
-        for key, value in moments.items():
-            state[key].index_copy_(0, rows, value)
+        for key, value in mine.items():
+            if key != "step":
+                state[key].index_copy_(0, rows, value)
 
     def _move(self, x: Tensor, g: Tensor, state: dict[str, Tensor], lr: float) -> None:
+        fused = x.device.type == "cpu"
         if self._config.optimiser == "adagrad":
-            total = state["sum"].addcmul_(g, g)
-            x.addcdiv_(g, total.sqrt().add_(_ADAGRAD_EPS), value=-lr)
+            adagrad(
+                [x], [g], [state["sum"]], [state["step"]],
+                fused=fused, lr=lr, weight_decay=0.0, lr_decay=0.0, eps=1e-10, maximize=False,
+            )  # fmt: skip
         elif self._config.optimiser == "adam":
-            step = float(state["step"])
-            mean = state["exp_avg"].lerp_(g, 1 - _BETA1)
-            square = state["exp_avg_sq"].mul_(_BETA2).addcmul_(g, g, value=1 - _BETA2)
-            size = square.sqrt().div_((1 - _BETA2**step) ** 0.5).add_(_ADAM_EPS)
-            x.addcdiv_(mean, size, value=-lr / (1 - _BETA1**step))
+            adam(
+                [x], [g], [state["exp_avg"]], [state["exp_avg_sq"]], [], [state["step"]],
+                fused=fused, amsgrad=False, beta1=0.9, beta2=0.999, lr=lr, weight_decay=0.0, eps=1e-8, maximize=False,
+            )  # fmt: skip
         else:
-            x.add_(g, alpha=-lr)
+            sgd(
+                [x], [g], [None],
+                fused=fused, weight_decay=0.0, momentum=0.0, lr=lr, dampening=0.0, nesterov=False, maximize=False,
+            )  # fmt: skip
 
     def state(self) -> dict[str, Tensor]:
         """Every tensor of the optimiser's state, by `table.key`."""
@@ -106,10 +104,3 @@ class Optimiser:
             raise DamagedError("the checkpoint does not hold the optimiser's whole state")
         for key, value in mine.items():
             value.copy_(state[key])
-
-
-def _slices(table: Tensor) -> Iterator[slice]:
-    """Parts of a flat table; a GPU takes it whole."""
-    size = table.numel()
-    at_once = _SLICE if table.device.type == "cpu" else size
-    return (slice(start, start + at_once) for start in range(0, size, max(1, at_once)))
