@@ -100,12 +100,12 @@ def _regression(
         curves = _by_group((x[:, :, None] * x[:, None]) * (chance * (1 - chance))[:, None, None], of, n_groups)
         gradient = slopes.sum(0) + ridge * shared
         if group is None:
-            to_shared, to_own = np.linalg.solve(curves.sum(0) + np.diag(ridge), gradient), np.zeros_like(own)
+            to_shared, to_own = _solve(curves.sum(0) + np.diag(ridge), gradient), np.zeros_like(own)
         else:
             left = curves @ np.linalg.inv(curves + eye)  # C − C (C + 1)⁻¹ C: the curvature once own weights have moved
             pulled = np.einsum("gij,gj->i", left, slopes + own)
-            to_shared = np.linalg.solve(left.sum(0) + np.diag(ridge), gradient - pulled)
-            to_own = np.linalg.solve(curves + eye, (slopes + own - curves @ to_shared)[..., None])[..., 0]
+            to_shared = _solve(left.sum(0) + np.diag(ridge), gradient - pulled)
+            to_own = _solve(curves + eye, slopes + own - curves @ to_shared)
         length, before = 1.0, now
         while (now := objective(shared - length * to_shared, own - length * to_own)) > before and length > 1e-9:
             length /= 2
@@ -114,6 +114,12 @@ def _regression(
         if before - now <= 1e-12 * abs(before):
             break
     return shared, own
+
+
+def _solve(curvature: Doubles, slope: Doubles) -> Doubles:
+    """Newton's step for each of several small problems: (…, p, p), (…, p)."""
+    step: Doubles = np.linalg.solve(curvature, slope[..., None])[..., 0].astype(np.float64)
+    return step
 
 
 def _by_group(values: Doubles, group: Ints, n_groups: int) -> Doubles:
