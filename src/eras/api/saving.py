@@ -12,7 +12,7 @@ from eras.store.directory import read_manifest, start
 def save_model(model: Model, folder: str | Path, *, overwrite: bool = False) -> None:
     """Write a model, say one that entities were added to, into a folder that `eras` can use.
 
-    Its figures stay those of its training.
+    Its figures stay those of its training. An index goes with it if one was built or used here.
     """
     folder = Path(folder)
     claim(folder, overwrite)
@@ -20,4 +20,6 @@ def save_model(model: Model, folder: str | Path, *, overwrite: bool = False) -> 
     card = model_card(model.graph, model.function, model.config, model.metrics, read_manifest(folder))
     if model.calibrated is not None:
         model.calibrated.save(folder, model.graph.relations)
-    write_model(folder, model.scorer, model.metrics, card)
+    if model.has_index:
+        model.index.save(folder)
+    write_model(folder, model.scorer, model.config, model.metrics, card)

@@ -19,6 +19,7 @@ from eras.scoring import ScoringFunction, Structure
 from eras.store import Model, Predictor, claim, load_model, write_model
 from eras.store.directory import read_config, read_function, read_manifest, start, working_in
 from eras.store.judging import Source, measure_calibration
+from eras.store.rounding import round_tables
 from eras.training import Report, TrainConfig, Trainer, recommend
 
 OnStep = Callable[[Report], None]
@@ -141,14 +142,15 @@ def judged(
     config: TrainConfig,
     metrics: dict[str, Any],
 ) -> Model:
-    """Rank validation and test, and write the model directory."""
+    """Rank validation and test, and write the model directory; what is judged is the model as it will be stored."""
+    round_tables(scorer, config)
     model = Model(scorer, function, graph, config, metrics, folder)
     for split in ("valid", "test"):
         if len(graph.split(split)):
             metrics[split] = model.evaluate(split).to_json()
     metrics["calibration"] = _calibrated(model)
     scorer.to("cpu")
-    write_model(folder, scorer, metrics, model_card(graph, function, config, metrics, read_manifest(folder)))
+    write_model(folder, scorer, config, metrics, model_card(graph, function, config, metrics, read_manifest(folder)))
     return model
 
 

@@ -25,6 +25,7 @@ VERBS = {
     "classify": ("eras.cli.classify", "Tell true triples from false ones; accuracy, F1, ROC AUC."),
     "calibrate": ("eras.cli.calibrate", "Turn scores into probabilities, and judge them."),
     "predict": ("eras.cli.predict", "Complete triples: the best tails, heads or relations."),
+    "index": ("eras.cli.index", "Build an index for approximate predictions on large graphs."),
     "explain": ("eras.cli.explain", "Say why a model believes a triple, or what it knows of a relation."),
     "discover": ("eras.cli.discover", "Find the most probable triples that the graph lacks."),
 }

@@ -31,6 +31,7 @@ IncludeKnown = Annotated[bool, typer.Option("--include-known", help="Do not leav
         "eras predict runs/umls --relation causes --tail neoplastic_process --json",
         "eras predict runs/umls --head virus --tail disease_or_syndrome",
         "eras predict runs/umls --head virus --relation causes --because runs/umls-rules",
+        "eras predict runs/humangene --head ENTITY --relation RELATION --approximate",
     )
 )
 def predict(
@@ -40,6 +41,10 @@ def predict(
     tail: TailOption = None,
     k: Most = 10,
     include_known: IncludeKnown = False,
+    approximate: Annotated[
+        bool,
+        typer.Option("--approximate", help="Ask the index of `eras index`: faster on large graphs, may miss some."),
+    ] = False,
     because: Annotated[
         Path | None, typer.Option("--because", metavar="RULES", help="Give reasons, from a folder of rules.")
     ] = None,
@@ -50,7 +55,11 @@ def predict(
 
     model = load_model(run)
     rules = None if because is None else load_rules(because, model)
-    rows = model.predict(head, relation, tail, k=k, exclude_known=not include_known, output="list")
+    rows = model.predict(
+        head, relation, tail, k=k, exclude_known=not include_known, approximate=approximate, output="list"
+    )
+    if approximate and relation is None:
+        say("[yellow]note:[/] relations are few: they are always ranked exactly, without an index")
     if relation is None and isinstance(model, Model) and not model.config.relation_weight:
         say("[yellow]note:[/] this model was not trained to rank relations; eras train --relation-weight 0.5 does that")
     if isinstance(model, Model) and model.calibrated is None:

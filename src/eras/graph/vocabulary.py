@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import chain
@@ -38,7 +39,7 @@ class Vocabulary:
 
     def id(self, name: str) -> int:
         """The id of a name, or of a label that only one name carries."""
-        position = int(self.names.search_sorted(name))
+        position = bisect_left(self.names, name)  # microseconds, where polars would start a query engine
         if position < len(self) and self.names[position] == name:
             return position
         return self._id_of_label(name)

@@ -23,6 +23,9 @@ Ints = npt.NDArray[np.integer]
 Encoded = tuple[Tensor, ...]
 """B questions, as tensors with B rows each; what they hold is the model's own affair."""
 
+Metric = Literal["product", "distance"]
+"""How a question that is one vector is compared with the vectors of entities: score = q · e, or −‖q − e‖."""
+
 PAIRS = 64
 """Triples scored at a time: each question is compared with each answer, and the diagonal is wanted."""
 
@@ -125,6 +128,11 @@ class EmbeddingModel(nn.Module):
         return self.entities.device
 
     @property
+    def metric(self) -> Metric | None:
+        """What `compare` does, where it does so little that an index of vectors can do it; None where it does more."""
+        return None
+
+    @property
     def tables(self) -> dict[str, Tensor]:
         """Parameters, and what batch norm has learned, by name."""
         return {name: value.data for name, value in self.state_dict(keep_vars=True).items()}
@@ -198,6 +206,10 @@ class EmbeddingModel(nn.Module):
 
 class Product(EmbeddingModel):
     """score = q · e: the question is one vector."""
+
+    @property
+    def metric(self) -> Metric:
+        return "product"
 
     @abstractmethod
     def query(self, e: Tensor, relation: Tensor, side: int) -> Tensor:

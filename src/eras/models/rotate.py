@@ -6,7 +6,7 @@ import torch
 from torch import Tensor, nn
 
 from eras.graph.queries import TAIL
-from eras.models.base import EmbeddingModel, Encoded, distances
+from eras.models.base import EmbeddingModel, Encoded, Metric, distances
 
 
 class RotatE(EmbeddingModel):
@@ -17,6 +17,10 @@ class RotatE(EmbeddingModel):
     """
 
     multiple = 2
+
+    @property
+    def metric(self) -> Metric:
+        return "distance"
 
     def build(self, rows: int, dim: int) -> None:
         self.relations = nn.Parameter(torch.zeros(rows, dim // 2))

@@ -7,7 +7,7 @@ from pydantic import Field
 from torch import Tensor, nn
 
 from eras.graph.queries import TAIL
-from eras.models.base import EmbeddingModel, Encoded, Options, distances
+from eras.models.base import EmbeddingModel, Encoded, Metric, Options, distances
 
 
 class TransEOptions(Options):
@@ -18,6 +18,10 @@ class TransE(EmbeddingModel):
     """relations: (rows, dim). The question is the point where the answer should be: h + r, or t − r."""
 
     Options = TransEOptions
+
+    @property
+    def metric(self) -> Metric | None:
+        return "distance" if self.options.norm == 2 else None
 
     def build(self, rows: int, dim: int) -> None:
         self.relations = nn.Parameter(torch.zeros(rows, dim))

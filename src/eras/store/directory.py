@@ -5,6 +5,7 @@ config.json           every setting of the training run
 function.json         structures and grouping, with function.svg, their picture; or a model's name and options
 weights.safetensors   entities (n, dim), relations (n or 2n, …), and what else a model learns
 entities.parquet …    the graph as `eras.graph.archive` writes it, so that known facts can be left out of predictions
+index.faiss …         where `eras index` made one, an index of the entities' vectors, with index.json about it
 metrics.json          validation and test figures
 README.md             the model card
 journal.jsonl         what happened in training, line by line
@@ -31,6 +32,7 @@ from eras.files import read_json, read_tensors, write_json, write_tensors, write
 from eras.graph import Graph, read_graph, write_graph
 from eras.models import Function, KnowledgeModel, build_model, function_from_json
 from eras.scoring import ScoringFunction
+from eras.store.rounding import stored_tables
 from eras.training.config import TrainConfig
 
 FORMAT = 1
@@ -150,9 +152,9 @@ def working_in(folder: Path) -> Iterator[None]:
             (folder / ".lock").unlink(missing_ok=True)
 
 
-def write_model(folder: Path, model: KnowledgeModel, metrics: dict[str, Any], card: str) -> None:
+def write_model(folder: Path, model: KnowledgeModel, config: TrainConfig, metrics: dict[str, Any], card: str) -> None:
     """Turn a run that has ended into a model: weights, metrics and card; the manifest says so last."""
-    write_tensors(folder / "weights.safetensors", model.tables, {"format": str(FORMAT)})
+    write_tensors(folder / "weights.safetensors", stored_tables(model, config), {"format": str(FORMAT)})
     write_json(folder / "metrics.json", metrics)
     write_text(folder / "README.md", card)
     finish(folder)

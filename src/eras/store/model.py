@@ -18,11 +18,15 @@ from eras.files import read_json
 from eras.graph import Graph
 from eras.models import Function, KnowledgeModel
 from eras.models.facts import fact_scores
+from eras.models.points import question_points
 from eras.store.calibration import Calibrated, read_calibration
 from eras.store.directory import read_model
 from eras.store.explanation import Explanation, RelationProfile, explain, explain_relation
+from eras.store.index import EntityIndex, Found, Ids, read_index
+from eras.store.indexing import build_index, index_metric
 from eras.store.judging import Classification, calibrate, classify
-from eras.store.predictor import Ids, Names, Predictor, broadcast, to_ids
+from eras.store.predictor import Names, Predictor, broadcast, to_ids
+from eras.store.rounding import round_tables
 from eras.store.unseen import with_entity
 from eras.training.config import TrainConfig
 
@@ -50,6 +54,7 @@ class Model(Predictor):
         self.scorer = scorer
         self.function = function
         self.config = config
+        self._index: EntityIndex | None = None
 
     @classmethod
     def load(cls, folder: str | Path) -> Model:
@@ -113,6 +118,44 @@ class Model(Predictor):
             self.calibrated.save(self.folder, self.graph.relations)
         return self.calibrated
 
+    def build_index(self, recall: float = 0.95, *, seed: int = 0) -> EntityIndex:
+        """Make the index that `predict(..., approximate=True)` asks; kept in the folder.
+
+        Args:
+            recall: the share of the ten best answers that must be found, measured on validation questions.
+            seed: decides where the centres of the lists begin.
+        """
+        self._index = build_index(self, recall, seed)
+        if self.folder is not None:
+            self._index.save(self.folder)
+        return self._index
+
+    @property
+    def index(self) -> EntityIndex:
+        """The index of the entities' vectors; read at the first use."""
+        if self._index is None:
+            index_metric(self)
+            if self.folder is None:
+                raise UsageError("this model has no index for approximate answers: call build_index() first")
+            self._index = read_index(self.folder, self.scorer)
+        return self._index
+
+    @property
+    def has_index(self) -> bool:
+        """Whether an index is in memory; there may be one in the folder that was not asked for yet."""
+        return self._index is not None
+
+    def approximate_entities(self, entity: Ids, relation: Ids, side: Ids, k: int, exclude_known: bool) -> Found:
+        return self.near_entities(self.index, entity, relation, side, k, exclude_known)
+
+    def near_entities(
+        self, index: EntityIndex, entity: Ids, relation: Ids, side: Ids, k: int, exclude_known: bool
+    ) -> Found:
+        """Question, answer and score, as an index finds them."""
+        nowhere = np.full(len(entity), -1)
+        known = self.known.answers_of(self.known.find(entity, relation, side) if exclude_known else nowhere)
+        return index.best(question_points(self.scorer, entity, relation, side), k, known)
+
     def classify(
         self,
         valid: str | Path | None = None,
@@ -170,7 +213,8 @@ class Model(Predictor):
             facts: triples of names, each with the new entity as head or as tail.
         """
         self.scorer, self.graph = with_entity(self.scorer, self.function, self.graph, name, facts)
-        self.ranker, self._known = self.scorer, None
+        round_tables(self.scorer, self.config)
+        self.ranker, self._known, self._index = self.scorer, None, None
         self.folder = None  # what is on disk there does not have the entity
 
     def _triples(self, head: Names, relation: Names, tail: Names) -> tuple[Ids, bool]:

@@ -20,9 +20,9 @@ from eras.evaluation.top_one import signs_of
 from eras.graph import Graph, Vocabulary
 from eras.graph.queries import HEAD, TAIL, Queries
 from eras.store.calibration import Calibrated
+from eras.store.index import Found, Ids
 
 Names = str | Sequence[str]
-Ids = npt.NDArray[np.int64]
 
 
 class Predictor(ABC):
@@ -55,6 +55,7 @@ class Predictor(ABC):
         *,
         k: int = 10,
         exclude_known: bool = True,
+        approximate: bool = False,
         output: Literal["frame", "list"] = "frame",
     ) -> Any:
         """The k best completions of a triple of which exactly two parts are given; lists ask many questions at once.
@@ -62,7 +63,8 @@ class Predictor(ABC):
         Returns a polars frame (or a list of dicts) with head, relation, tail and score, best first within each
         question; label columns are added where the graph has labels. `exclude_known` leaves out facts of the graph.
         A calibrated model adds `probability`, of the triple, and `first_is_right`, in the first row of each question
-        for an entity: the probability that this answer is right if the graph lacks one.
+        for an entity: the probability that this answer is right if the graph lacks one. `approximate` asks the index
+        of the model for entities, which may miss some; `first_is_right` needs all scores and is not given then.
         """
         if k < 1:
             raise UsageError(f"k must be at least 1, not {k}")
@@ -77,20 +79,26 @@ class Predictor(ABC):
         first, second = broadcast(*ids.values())
         ids = dict(zip(ids, (first, second), strict=True))
         signs: list[npt.NDArray[np.float64]] = []
-        question, answer, score = (
-            self._best_relations(ids["head"], ids["tail"], k, exclude_known)
-            if asked == "relation"
-            else self._best_entities(asked, ids, k, exclude_known, signs)
-        )
+        if asked == "relation":
+            question, answer, score = self._best_relations(ids["head"], ids["tail"], k, exclude_known)
+        else:
+            side, entity = (TAIL, ids["head"]) if asked == "tail" else (HEAD, ids["tail"])
+            questions = entity, ids["relation"], np.full(len(entity), side)
+            question, answer, score = (
+                self.approximate_entities(*questions, k, exclude_known)
+                if approximate
+                else self.best_entities(*questions, k, exclude_known, signs)
+            )
         columns = {asked: answer, **{part: values[question] for part, values in ids.items()}}
         triples = np.stack([columns[part] for part in vocabularies], 1)
-        frame = self.named(triples).with_columns(pl.Series("score", score))
+        table = {**self._names(triples), "score": pl.Series(score)}
         if self.calibrated is not None:
-            frame = frame.with_columns(pl.Series("probability", self.probabilities(triples)))
+            table["probability"] = pl.Series(self.probabilities(triples))
             if signs:
                 first = np.append(True, question[1:] != question[:-1]) if len(question) else np.empty(0, bool)
                 right = self.calibrated.of_first.probabilities(np.concatenate(signs))[question]
-                frame = frame.with_columns(pl.Series("first_is_right", right).set(pl.Series(~first), None))
+                table["first_is_right"] = pl.Series(np.where(first, right, np.nan), nan_to_null=True)
+        frame = pl.DataFrame(table)
         return frame if output == "frame" else frame.to_dicts()
 
     @property
@@ -99,41 +107,51 @@ class Predictor(ABC):
 
     def named(self, triples: Ids) -> pl.DataFrame:
         """Names of triples (n, 3), and labels where the graph has them."""
+        return pl.DataFrame(self._names(triples))
+
+    def _names(self, triples: Ids) -> dict[str, pl.Series]:
         columns = dict(zip(self._vocabularies.items(), triples.T, strict=True))
-        frame = {part: vocabulary.names.gather(ids) for (part, vocabulary), ids in columns.items()}
+        # Indexing costs microseconds where `gather` starts a query engine.
+        names = {part: vocabulary.names[ids] for (part, vocabulary), ids in columns.items()}
         for (part, vocabulary), ids in columns.items():
             if vocabulary.labels is not None:
-                frame[f"{part}_label"] = pl.Series([vocabulary.label(i) for i in ids], dtype=pl.String)
-        return pl.DataFrame(frame)
+                names[f"{part}_label"] = pl.Series([vocabulary.label(i) for i in ids], dtype=pl.String)
+        return names
 
     def probabilities(self, triples: Ids) -> npt.NDArray[np.float64]:
         """(n,) for triples (n, 3) of ids; what is not calibrated has none."""
         raise UsageError("probabilities need a calibrated model")
 
-    def _best_entities(
-        self, asked: str, ids: dict[str, Ids], k: int, exclude_known: bool, signs: list[npt.NDArray[np.float64]]
-    ) -> tuple[Ids, Ids, npt.NDArray[np.float32]]:
-        """Question, answer and score; `signs` takes what the lists say about their first entries."""
-        side, entity = (TAIL, ids["head"]) if asked == "tail" else (HEAD, ids["tail"])
-        relation, sides = ids["relation"], np.full(len(entity), side)
+    def best_entities(
+        self,
+        entity: Ids,
+        relation: Ids,
+        side: Ids,
+        k: int,
+        exclude_known: bool,
+        signs: list[npt.NDArray[np.float64]] | None = None,
+    ) -> Found:
+        """Question, answer and score; `signs` takes what calibrated lists say about their first entries."""
         block = queries_at_a_time(self.ranker.n_entities, self.memory_mb)
         parts = []
         for start in range(0, len(entity), block):
-            rows = slice(start, start + block)
-            scores = self.ranker.scores(entity[rows], relation[rows], sides[rows]).t()
+            questions = tuple(part[start : start + block] for part in (entity, relation, side))
+            scores = self.ranker.scores(*questions).t()
             if exclude_known:
-                known = self.known.answers_of(self.known.find(entity[rows], relation[rows], sides[rows]))
+                known = self.known.answers_of(self.known.find(*questions))
                 scores[torch.from_numpy(known.row), torch.from_numpy(known.entity)] = -torch.inf
-                if self.calibrated is not None:
+                if self.calibrated is not None and signs is not None:
                     signs.append(signs_of(scores.t()))
             question, answer, score = _top(scores, k)
             parts.append((question + start, answer, score))
         questions, answers, best = zip(*parts, strict=True)
         return np.concatenate(questions), np.concatenate(answers), np.concatenate(best)
 
-    def _best_relations(
-        self, head: Ids, tail: Ids, k: int, exclude_known: bool
-    ) -> tuple[Ids, Ids, npt.NDArray[np.float32]]:
+    def approximate_entities(self, entity: Ids, relation: Ids, side: Ids, k: int, exclude_known: bool) -> Found:
+        """The same from an index; what has none cannot."""
+        raise UsageError("only trained models have an index for approximate answers: ask without approximate")
+
+    def _best_relations(self, head: Ids, tail: Ids, k: int, exclude_known: bool) -> Found:
         scores = self.relation_scores(head, tail)
         if exclude_known:
             pair, relation = self.known_relations(head, tail)
@@ -173,7 +191,7 @@ def broadcast(*parts: Ids) -> list[Ids]:
     return [part.copy() for part in np.broadcast_arrays(*parts)]
 
 
-def _top(scores: torch.Tensor, k: int) -> tuple[Ids, Ids, npt.NDArray[np.float32]]:
+def _top(scores: torch.Tensor, k: int) -> Found:
     """(question, answer, score) of the k best finite scores of each row, best first."""
     score, answer = scores.topk(min(k, scores.shape[1]), dim=1)
     question = torch.arange(len(scores)).unsqueeze(1).expand_as(answer)

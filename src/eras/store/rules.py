@@ -14,7 +14,8 @@ from eras.rules.config import RuleConfig
 from eras.rules.ranker import Aggregation, Reason, RuleRanker
 from eras.rules.ruleset import RuleSet
 from eras.store.directory import read_manifest
-from eras.store.predictor import Ids, Predictor
+from eras.store.index import Ids
+from eras.store.predictor import Predictor
 
 MEMORY_MB = 128
 """For blocks of scores, which are in double precision here and laid out twice."""

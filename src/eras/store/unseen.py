@@ -100,7 +100,8 @@ def _scores(model: KnowledgeModel, asked: Queries, picked: npt.NDArray[np.int64]
     questions = asked.entity[picked], asked.relation[picked], asked.side[picked]
     if isinstance(model, EmbeddingModel):
         return model.compare(model.encode(*questions), model.candidates())
-    return model.scores(*questions)
+    assert isinstance(model, BlockBilinear)
+    return model.entities @ model.queries(*questions).t()  # `scores` writes in place, through which no gradient flows
 
 
 @contextlib.contextmanager
