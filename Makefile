@@ -3,14 +3,15 @@ PYTHON ?= python3
 PIP = .venv/bin/python -m pip install --quiet --disable-pip-version-check -c constraints.txt
 export PIP_CONSTRAINT := $(CURDIR)/constraints.txt
 
-.PHONY: help demo test test-slow bench docs lint clean
+.PHONY: help demo test test-slow bench bench-quick docs lint clean
 
 help:
-	@echo "make demo       set up, then search, train and judge a model on the graph that ships with the package"
-	@echo "make test       set up, then lint, types and tests"
-	@echo "make test-slow  the tests that need minutes"
-	@echo "make bench      the benchmarks (they use the graphs in ERAS_DATA where that is set)"
-	@echo "make docs       build the documentation into site/"
+	@echo "make demo         set up, then search, train and judge a model on the graph that ships with the package"
+	@echo "make test         set up, then lint, types and tests"
+	@echo "make test-slow    the tests that need minutes"
+	@echo "make bench        the benchmarks (they use the graphs in ERAS_DATA where that is set)"
+	@echo "make bench-quick  in minutes: has something become slower than benchmarks/baseline.json?"
+	@echo "make docs         build the documentation into site/"
 
 .venv/bin/python:
 	@$(PYTHON) -c 'import sys; sys.exit(0 if sys.version_info >= (3, 11) else "eras needs Python 3.11 or newer: make PYTHON=/path/to/python3.11")'
@@ -45,9 +46,12 @@ test-slow: .venv/.dev
 bench: .venv/.core
 	.venv/bin/python -m benchmarks
 
+bench-quick: .venv/.core
+	.venv/bin/python -m benchmarks.quick
+
 docs: .venv/bin/python
 	$(PIP) -e '.[docs]'
 	NO_MKDOCS_2_WARNING=1 .venv/bin/mkdocs build --strict
 
 clean:
-	rm -rf .venv site demo-run build dist
+	rm -rf .venv benchmarks/.peers site demo-run build dist

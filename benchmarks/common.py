@@ -1,20 +1,21 @@
-"""What the benchmarks share: the machine they ran on, a table for people, JSON for scripts."""
+"""What the benchmarks share: the machine they ran on, a table for people, JSON for scripts, an orderly end."""
 
 from __future__ import annotations
 
 import json
 import os
 import platform
+import sys
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import polars as pl
 import torch
 
+from benchmarks.errors import BenchmarkError
 from eras import __version__
 from eras.errors import ErasError
-from eras.graph import Graph, load_graph
 
 RESULTS = Path(os.environ.get("ERAS_BENCH_RESULTS", "benchmarks/results"))
 
@@ -31,38 +32,49 @@ def machine() -> dict[str, Any]:
     }
 
 
-def publish(name: str, settings: dict[str, Any], results: dict[str, Any]) -> None:
-    """Print a result and write it to RESULTS/name.json."""
+def publish(
+    name: str, settings: dict[str, Any], results: dict[str, Any], notes: Mapping[str, str] | None = None
+) -> None:
+    """Print a result and write it to RESULTS/name.json. Where every value is a row, they make a table."""
     print(f"\n{name}  ({', '.join(f'{k} {v}' for k, v in settings.items())})")
-    for key, value in results.items():
-        print(f"  {key:<42} {_shown(value)}")
+    if results and all(isinstance(value, dict) for value in results.values()):
+        print_table(results)
+    else:
+        for key, value in results.items():
+            print(f"  {key:<42} {shown(value)}")
+    for subject, note in (notes or {}).items():
+        print(f"  {subject}: {note}")
+    sys.stdout.flush()
     RESULTS.mkdir(parents=True, exist_ok=True)
     content = {"benchmark": name, "machine": machine(), "settings": settings, "results": results}
+    content |= {"notes": dict(notes)} if notes else {}
     (RESULTS / f"{name}.json").write_text(json.dumps(content, indent=2) + "\n")
 
 
-def _shown(value: Any) -> str:
-    """A number, or a row of a table: numbers by name, which stand in columns where every row has the same ones."""
-    if isinstance(value, dict):
-        return "  ".join(f"{key} {_shown(part):<7}" for key, part in value.items())
-    return f"{value:.4g}" if isinstance(value, float) else str(value)
+def print_table(rows: Mapping[str, Mapping[str, Any]]) -> None:
+    """A line for each row under a line of column names; a row need not have every column."""
+    columns = list(dict.fromkeys(column for row in rows.values() for column in row))
+    lines = [["", *columns]]
+    lines += [[name, *(shown(row[c]) if c in row else "–" for c in columns)] for name, row in rows.items()]
+    widths = [max(map(len, column)) for column in zip(*lines, strict=True)]
+    for first, *rest in lines:
+        cells = (cell.rjust(width) for cell, width in zip(rest, widths[1:], strict=True))
+        print("  ".join(["", first.ljust(widths[0]), *cells]))
 
 
-def graph_or_stand_in(name: str, entities: int, relations: int, triples: int) -> Graph:
-    """The named graph where it is at hand (ERAS_DATA or the cache), else a random one of the same size."""
-    if "ERAS_DATA" in os.environ:
-        try:
-            return load_graph(name)
-        except ErasError as error:
-            print(f"  {name} is not at hand ({error})")
-    print(f"  {name}: a random graph of the same size stands in; set ERAS_DATA for the real one")
-    rng = np.random.default_rng(0)
-    popular = rng.zipf(1.3, size=(triples, 2)) % entities  # few entities in many triples, as in real graphs
-    frame = pl.DataFrame(
-        {
-            "head": [f"e{i}" for i in popular[:, 0]],
-            "relation": [f"r{i}" for i in rng.integers(relations, size=triples)],
-            "tail": [f"e{i}" for i in popular[:, 1]],
-        }
-    )
-    return load_graph(frame, name=f"random-{name}")
+def shown(value: Any) -> str:
+    """Four digits of a number; a large one in full, with its thousands apart."""
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        return str(value)
+    return f"{value:,.0f}" if isinstance(value, int) or abs(value) >= 1e4 else f"{value:.4g}"
+
+
+def run(main: Callable[[], object]) -> None:
+    """Run a benchmark as a script: Ctrl-C ends it, and what it cannot do is one line, not a traceback."""
+    try:
+        main()
+    except KeyboardInterrupt:
+        print("\nstopped; results written before stay", file=sys.stderr)
+        sys.exit(130)
+    except (BenchmarkError, ErasError) as error:
+        sys.exit(f"error: {error}")

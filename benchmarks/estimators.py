@@ -23,7 +23,7 @@ import numpy.typing as npt
 import torch
 from joblib import Parallel, delayed, parallel_config
 
-from benchmarks.common import RESULTS, publish
+from benchmarks.common import RESULTS, publish, run
 from eras.files import read_json, write_json
 from eras.graph import TrainingView, load_graph
 from eras.scoring import ScoringFunction, Structure
@@ -238,4 +238,4 @@ def _kendall(x: Floats, y: Floats, counts: Floats) -> Floats:
 
 
 if __name__ == "__main__":
-    main()
+    run(main)

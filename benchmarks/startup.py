@@ -5,34 +5,35 @@ from __future__ import annotations
 import statistics
 import subprocess
 import sys
-import time
 from pathlib import Path
 
-from benchmarks.common import publish
+from benchmarks.common import publish, run
+from benchmarks.turns import Action, median_ratio, take_turns, timed
 
 COMMAND = [str(Path(sys.executable).parent / "eras"), "--help"]
+NOTHING = [sys.executable, "-c", "pass"]
 
 
 def main(repeats: int = 9) -> None:
-    help_seconds, bare_seconds = [], []
-    for _ in range(repeats):
-        help_seconds.append(_time(COMMAND))
-        bare_seconds.append(_time([sys.executable, "-c", "pass"]))
+    asked, nothing = measure(repeats)
     publish(
         "startup",
         {"repeats": repeats},
         {
-            "eras --help, s (median)": statistics.median(help_seconds),
-            "python -c pass, s (median)": statistics.median(bare_seconds),
+            "eras --help, s (median)": statistics.median(asked),
+            "python -c pass, s (median)": statistics.median(nothing),
+            "eras --help / python -c pass": median_ratio(asked, nothing),
         },
     )
 
 
-def _time(command: list[str]) -> float:
-    began = time.perf_counter()
-    subprocess.run(command, check=True, capture_output=True)
-    return time.perf_counter() - began
+def measure(repeats: int) -> list[list[float]]:
+    return take_turns(_starting(COMMAND), _starting(NOTHING), least=repeats)
+
+
+def _starting(command: list[str]) -> Action:
+    return timed(lambda: subprocess.run(command, check=True, capture_output=True))
 
 
 if __name__ == "__main__":
-    main()
+    run(main)

@@ -1,53 +1,92 @@
-"""One training epoch beside its limit: the three matrix products that it cannot do without.
+"""Training steps beside their limit: the three matrix products that a step cannot do without.
 
-Steps and bare products alternate batch by batch, so that both see the same machine. The products use the layout that
-training uses, which is the faster of the two (scores entity-major).
+Only a stretch of steps is taken, of full batches; an epoch is as many times the median step as it has steps. Steps and
+bare products take turns, so that both see the same machine. The products use the layout that training uses, which is
+the faster of the two (scores entity-major).
 """
 
 from __future__ import annotations
 
+import gc
+import statistics
 import time
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
 
 import torch
 
-from benchmarks.common import graph_or_stand_in, publish
+from benchmarks.common import publish, run
+from benchmarks.graphs import graph_or_stand_in
+from benchmarks.turns import full_batches, median_ratio, take_turns, timed
+from eras.graph import TrainingView
 from eras.graph.queries import Queries
 from eras.models import BlockBilinear
 from eras.scoring import named
 from eras.training import TrainConfig
 from eras.training.stepper import BlockStepper
 
-CONFIG = TrainConfig(dim=256, batch_size=512, regulariser="n3", reg_weight=0.05, optimiser="adagrad")
+CONFIG = TrainConfig(batch_size=512, regulariser="n3", reg_weight=0.05, optimiser="adagrad")
+GRAPHS = "umls", "wn18rr", "fb15k237", "humangene"
+DIMS = 64, 256, 1024
 
 
-def main(function: str = "complex", config: TrainConfig = CONFIG) -> float:
-    graph = graph_or_stand_in("fb15k237", 14_541, 237, 310_116)
-    queries = Queries.of(graph.train, len(graph.entities), len(graph.relations))
-    names = graph.relations.names.to_list()
-    model = BlockBilinear(named(function), names, len(graph.entities), config.dim, reciprocal=True)
+@dataclass(frozen=True)
+class Measured:
+    """Seconds of each step and of each set of products, in turn."""
+
+    steps: list[float]
+    products: list[float]
+    queries: int
+    batch: int
+    steps_of_epoch: int
+
+    @property
+    def ratio(self) -> float:
+        return median_ratio(self.steps, self.products)
+
+
+def main(
+    graphs: Sequence[str] = GRAPHS,
+    dims: Sequence[int] = DIMS,
+    function: str = "complex",
+    seconds: float = 10.0,
+    least: int = 5,
+) -> None:
+    rows: dict[str, dict[str, Any]] = {}
+    for name in graphs:
+        view = graph_or_stand_in(name).training_view()
+        for dim in dims:
+            measured = measure(view, dim, seconds, least, function)
+            gc.collect()  # the tables of a large model
+            step, product = statistics.median(measured.steps), statistics.median(measured.products)
+            flops = 6.0 * measured.batch * len(view.entities) * dim
+            rows[f"{view.name}, dim {dim}"] = {
+                "queries": measured.queries,
+                "batch": measured.batch,
+                "turns": len(measured.steps),
+                "step, ms": 1e3 * step,
+                "products, ms": 1e3 * product,
+                "step / products": measured.ratio,
+                "products, GFLOP/s": flops / product / 1e9,
+                "epoch, s": step * measured.steps_of_epoch,
+            }
+            print(f"  {view.name}, dim {dim}: step / products {measured.ratio:.3f}", flush=True)
+    settings = {"function": function, "optimiser": CONFIG.optimiser, "regulariser": CONFIG.regulariser}
+    publish("training_epoch", {**settings, "seconds of each": seconds}, rows)
+
+
+def measure(view: TrainingView, dim: int, seconds: float, least: int, function: str = "complex") -> Measured:
+    queries = Queries.of(view.train, len(view.entities), len(view.relations))
+    config = CONFIG.updated(dim=dim, batch_size=min(CONFIG.batch_size, len(queries)))
+    model = BlockBilinear(named(function), view.relations.names.to_list(), len(view.entities), dim, reciprocal=True)
     model.initialise(0, config.init, config.init_scale)
     stepper, products = BlockStepper(model, queries, config), Products(model, config.batch_size)
-
-    step_seconds = product_seconds = 0.0
-    for step in range(stepper.steps):
-        began = time.perf_counter()
-        stepper.step(0, step)
-        step_seconds += time.perf_counter() - began
-        product_seconds += products.seconds(min(config.batch_size, len(queries) - step * config.batch_size))
-    flops = 6.0 * len(queries) * model.n_entities * config.dim
-    publish(
-        "training_epoch",
-        {"graph": graph.name, "function": function, "dim": config.dim, "batch": config.batch_size},
-        {
-            "queries after merging": len(queries),
-            "pairs before merging": 2 * len(graph.train),
-            "epoch, s": step_seconds,
-            "three products alone, s": product_seconds,
-            "products, GFLOP/s": flops / product_seconds / 1e9,
-            "epoch / products": step_seconds / product_seconds,
-        },
-    )
-    return step_seconds / product_seconds
+    places = full_batches(len(queries) // config.batch_size)
+    take_step, multiply = timed(lambda: stepper.step(*next(places))), lambda: products.seconds(config.batch_size)
+    take_turns(take_step, multiply, least=2)  # the first steps of a process are slow
+    taken, alone = take_turns(take_step, multiply, least=least, seconds=seconds)
+    return Measured(taken, alone, len(queries), config.batch_size, stepper.steps)
 
 
 class Products:
@@ -59,7 +98,8 @@ class Products:
         self._d_entities = torch.empty_like(model.entities)
 
     def seconds(self, rows: int) -> float:
-        entities, q = self._entities, self._entities[:rows].clone()
+        entities = self._entities
+        q = entities[torch.arange(rows) % len(entities)]
         scores, dq = self._room[: len(entities) * rows].view(len(entities), rows), torch.empty_like(q)
         began = time.perf_counter()
         torch.mm(entities, q.t(), out=scores)
@@ -69,4 +109,4 @@ class Products:
 
 
 if __name__ == "__main__":
-    main()
+    run(main)

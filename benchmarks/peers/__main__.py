@@ -1,0 +1,4 @@
+from benchmarks.common import run
+from benchmarks.peers.compare import main
+
+run(main)

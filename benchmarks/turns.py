@@ -1,0 +1,43 @@
+"""Taking turns: what is compared runs in one process, one after the other, again and again.
+
+Other programs, the clock of the processor and its temperature change within seconds. Two things that alternate meet the
+same changes, so the ratio of their medians holds where seconds do not.
+"""
+
+from __future__ import annotations
+
+import itertools
+import statistics
+import time
+from collections.abc import Callable, Iterator
+
+Action = Callable[[], float]
+"""Does something once and says how many seconds that took."""
+
+
+def timed(action: Callable[[], object]) -> Action:
+    def once() -> float:
+        began = time.perf_counter()
+        action()
+        return time.perf_counter() - began
+
+    return once
+
+
+def take_turns(*actions: Action, least: int, seconds: float = 0.0) -> list[list[float]]:
+    """The seconds of each action, turn by turn: at least so many turns, and more until so many seconds are over."""
+    times: list[list[float]] = [[] for _ in actions]
+    began = time.perf_counter()
+    while len(times[0]) < least or time.perf_counter() - began < seconds:
+        for action, taken in zip(actions, times, strict=True):
+            taken.append(action())
+    return times
+
+
+def full_batches(of_epoch: int) -> Iterator[tuple[int, int]]:
+    """(epoch, step) without end, for the full batches of an epoch: its last one may be smaller and is left out."""
+    return ((epoch, step) for epoch in itertools.count() for step in range(of_epoch))
+
+
+def median_ratio(ours: list[float], limit: list[float]) -> float:
+    return statistics.median(ours) / statistics.median(limit)
