@@ -14,6 +14,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from itertools import groupby
+from typing import NamedTuple
 
 import torch
 from torch import Tensor
@@ -26,16 +27,23 @@ Coupling = tuple[tuple[int, ...], ...]
 
 @dataclass(eq=False)
 class Factors:
-    """The vectors of a batch and the gradients collected for them: h, r, q (B, dim), t (T, dim)."""
+    """What a batch is about, and the gradients collected for it.
 
+    entities (n, dim), relations: the tables; asked (B,), answer (T,), relation (B,): rows of them; h, r, q: (B, dim).
+    """
+
+    entities: Tensor
+    relations: Tensor
+    asked: Tensor
+    answer: Tensor
+    relation: Tensor
     h: Tensor
     r: Tensor
     q: Tensor
-    t: Tensor
-    dh: Tensor
+    d_entities: Tensor
+    d_relations: Tensor
     dr: Tensor
     dq: Tensor
-    dt: Tensor
 
 
 def penalty(name: str, weight: float, factors: Factors, batch: Batch) -> Tensor:
@@ -50,6 +58,34 @@ def penalty(name: str, weight: float, factors: Factors, batch: Batch) -> Tensor:
     return factors.h.new_zeros(())
 
 
+class Rows(NamedTuple):
+    """Rows of a table (n,), each once, and how much each weighs, (n, 1).
+
+    f2 and n3 look at single vectors, and the same entity is in many triples of a batch: on small graphs this is far
+    less than a vector for each triple.
+    """
+
+    rows: Tensor
+    weight: Tensor
+
+    @classmethod
+    def of(cls, table: Tensor, rows: Tensor, weights: Tensor) -> Rows:
+        total = torch.bincount(rows, weights, minlength=len(table))
+        present = total.nonzero().squeeze(1)
+        return cls(present, total[present].unsqueeze(1).to(table.dtype))
+
+
+def _entity_rows(f: Factors, batch: Batch, asked: slice, answers: slice, scale: float) -> Rows:
+    """Entities of a stretch of the batch: the one asked about counts for each answer."""
+    answer = f.answer[answers]
+    weights = torch.cat([batch.counts[asked], torch.ones_like(answer, dtype=batch.counts.dtype)])
+    return Rows.of(f.entities, torch.cat([f.asked[asked], answer]), weights * scale)
+
+
+def _relation_rows(f: Factors, batch: Batch, asked: slice, scale: float) -> Rows:
+    return Rows.of(f.relations, f.relation[asked], batch.counts[asked] * scale)
+
+
 def _squares(x: Tensor, dx: Tensor, weight: Tensor | float) -> Tensor:
     """Σ weight · ‖x‖² over the rows of x."""
     weighted = x * weight
@@ -58,18 +94,30 @@ def _squares(x: Tensor, dx: Tensor, weight: Tensor | float) -> Tensor:
 
 
 def _f2(f: Factors, batch: Batch, scale: float) -> Tensor:
-    weight = (batch.counts * scale).unsqueeze(1)
-    return _squares(f.h, f.dh, weight) + _squares(f.r, f.dr, weight) + _squares(f.t, f.dt, scale)
+    whole = slice(None)
+    total = f.h.new_zeros(())
+    for table, d_table, (rows, weight) in (
+        (f.entities, f.d_entities, _entity_rows(f, batch, whole, whole, scale)),
+        (f.relations, f.d_relations, _relation_rows(f, batch, whole, scale)),
+    ):
+        x = table[rows]
+        total += (weight * x.square()).sum()
+        d_table.index_add_(0, rows, x.mul_(weight), alpha=2.0)
+    return total
 
 
 def _n3(f: Factors, batch: Batch, scale: float) -> Tensor:
-    weight = (batch.counts * scale).unsqueeze(1)
     total = f.h.new_zeros(())
-    for (entity_blocks, relation_blocks), rows, blocks in _alike(batch.segments):
-        total += _cubes(f.h[rows], f.dh[rows], weight[rows], entity_blocks, blocks)
-        total += _cubes(f.r[rows], f.dr[rows], weight[rows], relation_blocks, blocks)
-    for (entity_blocks, _), rows, blocks in _alike(batch.answer_segments):
-        total += _cubes(f.t[rows], f.dt[rows], scale, entity_blocks, blocks)
+    for (coupled, asked, blocks), (_, answers, _) in zip(
+        _alike(batch.segments), _alike(batch.answer_segments), strict=True
+    ):
+        for table, d_table, (rows, weight), coupling in (
+            (f.entities, f.d_entities, _entity_rows(f, batch, asked, answers, scale), coupled[0]),
+            (f.relations, f.d_relations, _relation_rows(f, batch, asked, scale), coupled[1]),
+        ):
+            value, gradient = _cubes(table[rows], weight, coupling, blocks)
+            total += value
+            d_table.index_add_(0, rows, gradient)
     return total
 
 
@@ -80,8 +128,9 @@ def _alike(segments: Sequence[Segment]) -> Iterator[tuple[tuple[Coupling, Coupli
         yield coupled, slice(first.start, (rest or [first])[-1].stop), first.plan.blocks
 
 
-def _cubes(x: Tensor, dx: Tensor, weight: Tensor | float, coupling: Coupling, blocks: int) -> Tensor:
-    """Σ weight · modulus³, a modulus for each coordinate of each set of coupled blocks."""
+def _cubes(x: Tensor, weight: Tensor, coupling: Coupling, blocks: int) -> tuple[Tensor, Tensor]:
+    """Σ weight · modulus³, a modulus for each coordinate of each set of coupled blocks; and its gradient."""
+    dx = torch.empty_like(x)
     xs, dxs = x.chunk(blocks, 1), dx.chunk(blocks, 1)
     total = x.new_zeros(())
     for together in coupling:
@@ -92,8 +141,8 @@ def _cubes(x: Tensor, dx: Tensor, weight: Tensor | float, coupling: Coupling, bl
         weighted = modulus * weight
         total += (weighted * square).sum()
         for b in together:
-            dxs[b].addcmul_(weighted, xs[b], value=3.0)
-    return total
+            torch.mul(weighted, xs[b], out=dxs[b]).mul_(3.0)
+    return total, dx
 
 
 @lru_cache(maxsize=4096)
@@ -119,15 +168,15 @@ def couplings(plan: Plan) -> tuple[Coupling, Coupling]:
 
 def _dura(f: Factors, batch: Batch, scale: float) -> Tensor:
     weight = (batch.counts * scale).unsqueeze(1)
-    r = f.r[batch.answer_row]
+    t, r = f.entities[f.answer], f.r[batch.answer_row]
     reverse = list(_reversed(batch.answer_segments))
-    p = query(f.t, r, reverse)
-    total = _squares(f.h, f.dh, 0.5 * weight) + _squares(f.t, f.dt, 0.5 * scale)
-    total += _squares(f.q, f.dq, 1.5 * weight)
-    dp = torch.zeros_like(p)
-    total += _squares(p, dp, 1.5 * scale)
-    dt, dr = query_backward(f.t, r, dp, reverse)
-    f.dt.add_(dt)
+    p = query(t, r, reverse)
+    dh, dp = torch.zeros_like(f.h), torch.zeros_like(p)
+    total = _squares(f.h, dh, 0.5 * weight) + _squares(f.q, f.dq, 1.5 * weight) + _squares(p, dp, 1.5 * scale)
+    dt, dr = query_backward(t, r, dp, reverse)
+    total += _squares(t, dt, 0.5 * scale)
+    f.d_entities.index_add_(0, f.answer, dt)
+    f.d_entities.index_add_(0, f.asked, dh)
     f.dr.index_add_(0, batch.answer_row, dr)
     return total
 

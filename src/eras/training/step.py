@@ -50,20 +50,18 @@ def loss_and_gradients(
     d_relations = torch.zeros_like(model.relations)
     dh, dr = torch.zeros_like(h), torch.zeros_like(r)
     extra = torch.zeros_like(loss)
-    if (config.reg_weight and config.regulariser != "none") or config.relation_weight:
-        t = table[answer]
-        factors = Factors(h, r, q, t, dh, dr, dq, torch.zeros_like(t))
+    if config.reg_weight and config.regulariser != "none":
+        rows_of = asked, answer, batch.relation
+        factors = Factors(table, model.relations, *rows_of, h, r, q, d_table, d_relations, dr, dq)
         extra = penalty(config.regulariser, config.reg_weight, factors, batch)
-        if config.relation_weight:
-            weight = config.relation_weight
-            predicted, dh_t, dt, d_predicted = relation_loss(
-                model, h[batch.answer_row], t, batch, weight, config.memory_mb
-            )
-            loss = loss + predicted
-            dh.index_add_(0, batch.answer_row, dh_t)
-            factors.dt.add_(dt)
-            d_relations.add_(d_predicted)
-        d_table.index_add_(0, answer, factors.dt)
+    if config.relation_weight:
+        predicted, dh_t, dt, d_predicted = relation_loss(
+            model, h[batch.answer_row], table[answer], batch, config.relation_weight, config.memory_mb
+        )
+        loss = loss + predicted
+        dh.index_add_(0, batch.answer_row, dh_t)
+        d_table.index_add_(0, answer, dt)
+        d_relations.add_(d_predicted)
 
     dh_q, dr_q = query_backward(h, r, dq, batch.segments)
     d_table.index_add_(0, asked, dh.add_(dh_q))
