@@ -2,18 +2,22 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
 import torch
 from torch import Tensor
 from torch.nn.functional import dropout
 
 from eras.graph.queries import Ints, Queries
-from eras.models.base import EmbeddingModel
-from eras.training.batches import sample_candidates
+from eras.models.base import EmbeddingModel, Encoded
+from eras.training.batches import Asked, sample_candidates
 from eras.training.config import TrainConfig
-from eras.training.losses import LOSSES, Asked
+from eras.training.losses import LOSSES
+from eras.training.objective import log_loss
 from eras.training.optimiser import Optimiser, gradients_of
 from eras.training.stepper import Gradients, Stepper
+from eras.training.workspace import Workspace
 
 BLOCKS = 6
 """Score blocks that live at the same time in a loss and its gradient, about."""
@@ -23,6 +27,7 @@ class AutogradStepper(Stepper[EmbeddingModel]):
     def __init__(self, model: EmbeddingModel, queries: Queries, config: TrainConfig) -> None:
         super().__init__(model, queries, config)
         self.optimiser = Optimiser(dict(model.named_parameters()), config)
+        self._workspace = Workspace(config.batch_size, config.memory_mb)
 
     def gradients(self, picked: Ints, epoch: int, step: int) -> Gradients:
         picked = picked[np.argsort(self.queries.side[picked], kind="stable")]
@@ -36,33 +41,41 @@ class AutogradStepper(Stepper[EmbeddingModel]):
         return loss, penalty, gradients_of(self.model)
 
     def _loss(self, picked: Ints, rng: np.random.Generator, sampled: bool) -> float:
-        """Encode all questions of the batch, compare them in blocks under the memory budget, and go back."""
+        """Encode all questions of the batch, compare them with their candidates, and go back."""
         model, config, asked = self.model, self.config, self.queries
         encoded = model.encode(asked.entity[picked], asked.relation[picked], asked.side[picked])
         if config.dropout:
             encoded = (dropout(encoded[0], config.dropout), *encoded[1:])
-        answers, counts = asked.answers_of(picked), torch.from_numpy(asked.counts[picked].astype(np.float32))
-        row, answer = torch.from_numpy(answers.row).to(model.device), torch.from_numpy(answers.entity).to(model.device)
+        answers = asked.answers_of(picked)
+        row, answer = (torch.from_numpy(ids).to(model.device) for ids in (answers.row, answers.entity))
+        counts = torch.from_numpy(asked.counts[picked].astype(np.float32)).to(model.device)
         candidates, log_weight = None, None
         if sampled:
             drawn = sample_candidates(answer, model.n_entities, config.negatives, rng)
             candidates, answer, log_weight = drawn.entity, drawn.position, drawn.log_weight
-        table = model.candidates(candidates)
-        leaves, leaf = [_leaf(part) for part in encoded], _leaf(table)
-        block = max(1, (config.memory_mb << 20) // (BLOCKS * 4 * len(table)))
-        total = 0.0
-        for start in range(0, len(picked), block):
-            stop = min(start + block, len(picked))
-            first, last = torch.searchsorted(row, torch.tensor([start, stop], device=row.device)).tolist()
-            these = Asked(row[first:last] - start, answer[first:last], counts[start:stop].to(model.device), log_weight)
-            scores = model.compare(tuple(part[start:stop] for part in leaves), leaf)
-            loss = LOSSES[config.loss](scores, these, config) / len(row)
-            torch.autograd.backward(loss)
-            total += float(loss.detach())
-        gradients = [part.grad for part in (*leaves, leaf)]
+        table, wanted = model.candidates(candidates), Asked(row, answer, counts, log_weight)
+        gradients: Sequence[Tensor | None]
+        if config.loss == "softmax" and model.metric == "product":
+            loss, *gradients = log_loss(encoded[0].detach(), table.detach(), wanted, self._workspace)
+        else:
+            loss, gradients = self._compared(encoded, table, wanted)
         reached = [(part, g) for part, g in zip((*encoded, table), gradients, strict=True) if g is not None]
         torch.autograd.backward([part for part, _ in reached], [g for _, g in reached])
-        return total
+        return float(loss)
+
+    def _compared(self, encoded: Encoded, table: Tensor, wanted: Asked) -> tuple[Tensor, list[Tensor | None]]:
+        """The mean loss over all answers, in blocks under the memory budget; the gradients of `encoded` and `table`."""
+        config = self.config
+        leaves, leaf = [_leaf(part) for part in encoded], _leaf(table)
+        block = max(1, (config.memory_mb << 20) // (BLOCKS * 4 * len(table)))
+        total = table.new_zeros(())
+        for start in range(0, len(wanted.counts), block):
+            stop = start + block
+            scores = self.model.compare(tuple(part[start:stop] for part in leaves), leaf)
+            loss = LOSSES[config.loss](scores, wanted.part(start, stop), config) / len(wanted.row)
+            torch.autograd.backward(loss)
+            total += loss.detach()
+        return total, [part.grad for part in (*leaves, leaf)]
 
     def _penalty(self, picked: Ints) -> float:
         """The regulariser over the vectors of all answers' triples, elementwise."""

@@ -17,6 +17,25 @@ from eras.scoring.query import Segment
 
 
 @dataclass(frozen=True, eq=False)
+class Asked:
+    """What B questions ask for: answer[i], a place among n candidates, answers question row[i].
+
+    row, answer: (T,), rows ascending; counts: (B,), answers of each question; log_weight: (n, 1), the logarithm of how
+    many entities each candidate stands for, or None where each stands for itself alone, as answers always do.
+    """
+
+    row: Tensor
+    answer: Tensor
+    counts: Tensor
+    log_weight: Tensor | None = None
+
+    def part(self, start: int, stop: int) -> Asked:
+        """What the questions from `start` to before `stop` ask for."""
+        first, last = torch.searchsorted(self.row, torch.tensor([start, stop], device=self.row.device)).tolist()
+        return Asked(self.row[first:last] - start, self.answer[first:last], self.counts[start:stop], self.log_weight)
+
+
+@dataclass(frozen=True, eq=False)
 class Batch:
     """B queries with T answers, sorted by side and structure.
 

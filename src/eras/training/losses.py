@@ -7,26 +7,13 @@ all entities, or the answers of a batch with a sample of the others, each standi
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 
 import torch
 from torch import Tensor
-from torch.nn.functional import binary_cross_entropy_with_logits, logsigmoid
+from torch.nn.functional import logsigmoid, softplus
 
+from eras.training.batches import Asked
 from eras.training.config import TrainConfig
-
-
-@dataclass(frozen=True, eq=False)
-class Asked:
-    """What the questions of a block ask for: answer[i], a place among the candidates, answers question row[i].
-
-    counts: (B,), answers of each question; log_weight: (n, 1), or None where every candidate stands for itself.
-    """
-
-    row: Tensor
-    answer: Tensor
-    counts: Tensor
-    log_weight: Tensor | None
 
 
 def softmax(scores: Tensor, asked: Asked, config: TrainConfig) -> Tensor:
@@ -36,13 +23,15 @@ def softmax(scores: Tensor, asked: Asked, config: TrainConfig) -> Tensor:
 
 
 def binary(scores: Tensor, asked: Asked, config: TrainConfig) -> Tensor:
-    """Log-loss of "is an answer" for every candidate on its own; labels smoothed towards 1/n (Dettmers et al. 2018)."""
-    labels = torch.zeros_like(scores)
-    labels[asked.answer, asked.row] = 1.0
-    if config.label_smoothing:
-        labels = labels.mul_(1 - config.label_smoothing).add_(1 / len(scores))
-    weight = None if asked.log_weight is None else asked.log_weight.exp()
-    return binary_cross_entropy_with_logits(scores, labels, weight, reduction="sum")
+    """Log-loss of "is an answer" for every candidate on its own; labels smoothed towards 1/n (Dettmers et al. 2018).
+
+    A label y costs softplus(score) − y · score, so the labels, nearly all alike, need no table.
+    """
+    smoothing = config.label_smoothing
+    even = softplus(scores) - scores / len(scores) if smoothing else softplus(scores)
+    if asked.log_weight is not None:
+        even = even * asked.log_weight.exp()
+    return even.sum() - (1 - smoothing) * scores[asked.answer, asked.row].sum()
 
 
 def self_adversarial(scores: Tensor, asked: Asked, config: TrainConfig) -> Tensor:

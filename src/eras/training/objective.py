@@ -22,7 +22,7 @@ from torch import Tensor
 from eras.graph.queries import HEAD, TAIL
 from eras.models import BlockBilinear
 from eras.scoring.query import contract
-from eras.training.batches import Batch
+from eras.training.batches import Asked, Batch
 from eras.training.workspace import Workspace
 
 _CACHE_BYTES = 4 << 20
@@ -31,34 +31,30 @@ _SAFE = 2.0**90
 """Sums of exponentials between 1 / _SAFE and _SAFE leave room for their products with counts and weights."""
 
 
-def log_loss(
-    q: Tensor, entities: Tensor, batch: Batch, workspace: Workspace, log_weight: Tensor | None = None
-) -> tuple[Tensor, Tensor, Tensor]:
-    """The mean loss over the batch's answers and its gradients dq (B, dim) and dE (n, dim), which is the workspace's.
+def log_loss(q: Tensor, entities: Tensor, asked: Asked, workspace: Workspace) -> tuple[Tensor, Tensor, Tensor]:
+    """The mean loss over all answers and its gradients dq (B, dim) and dE (n, dim), which is the workspace's.
 
-    `entities` holds the candidates, (n, dim), and `batch.answer_entity` counts in them. With `log_weight` (n, 1) each
-    candidate stands for exp(log_weight) entities in the sum under the logarithm; an answer must stand for itself alone.
+    `entities` holds the candidates, (n, dim); each counts in the sum under the logarithm for what it stands for.
     """
     dq, d_entities = torch.empty_like(q), workspace.gradient(entities)
     loss, at_once = q.new_zeros(()), workspace.queries_at_once(len(entities))
+    n_answers = len(asked.row)
     for start in range(0, len(q), at_once):
         stop = min(start + at_once, len(q))
-        first, last = torch.searchsorted(batch.answer_row, torch.tensor([start, stop], device=q.device)).tolist()
-        row, answer = batch.answer_row[first:last] - start, batch.answer_entity[first:last]
-        qs, counts = q[start:stop], batch.counts[start:stop]
-
+        these, qs = asked.part(start, stop), q[start:stop]
+        row, answer, counts = these.row, these.answer, these.counts
         scores = workspace.scores(len(entities), stop - start, q)
-        powers = _exponentiate(entities, qs, answer, row, scores, log_weight)
+        powers = _exponentiate(entities, qs, these, scores)
         total = powers.total
         loss += (counts * (powers.shift + total.log())).sum() - powers.answers.sum()
 
         # The gradient with respect to the scores is weight · (exp − total / c at the answers): the weight goes to the
         # small factors of the products, so that the large one needs no further pass.
         scores[answer, row] -= (total / counts)[row]
-        weight = (counts / (total * batch.n_answers)).unsqueeze(1)
+        weight = (counts / (total * n_answers)).unsqueeze(1)
         torch.mm(scores.t(), entities, out=dq[start:stop]).mul_(weight)
         torch.addmm(d_entities, scores, qs * weight, beta=1.0 if start else 0.0, out=d_entities)
-    return loss / batch.n_answers, dq, d_entities
+    return loss / n_answers, dq, d_entities
 
 
 class Powers(NamedTuple):
@@ -69,27 +65,25 @@ class Powers(NamedTuple):
     total: Tensor
 
 
-def _exponentiate(
-    entities: Tensor, q: Tensor, answer: Tensor, row: Tensor, scores: Tensor, log_weight: Tensor | None
-) -> Powers:
+def _exponentiate(entities: Tensor, q: Tensor, asked: Asked, scores: Tensor) -> Powers:
     """Write exp(E qᵀ + log_weight − shift) into `scores`, with a shift where one is needed.
 
     Powers of two are a third faster than those of e, so the logarithm of e goes into the queries.
     """
     scaled = (q * _LOG2_E).t()
-    weight = None if log_weight is None else log_weight * _LOG2_E
+    weight = None if asked.log_weight is None else asked.log_weight * _LOG2_E
     total = q.new_zeros(len(q))
     for rows in _in_cache(scores):
         part = torch.mm(entities[rows], scaled, out=scores[rows])
         if weight is not None:
             part += weight[rows]
         total += part.exp2_().sum(0)
-    answers = scores[answer, row]
+    answers = scores[asked.answer, asked.row]
     if float(total.max()) < _SAFE and float(torch.cat([total, answers]).min()) > 1 / _SAFE:
         return Powers(answers.log(), torch.zeros_like(total), total)
 
     torch.mm(entities, scaled, out=scores)
-    answers = scores[answer, row] / _LOG2_E
+    answers = scores[asked.answer, asked.row] / _LOG2_E
     if weight is not None:
         scores += weight
     shift = scores.amax(0)

@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 import torch
 from torch import Tensor
 
 from eras.models import BlockBilinear
 from eras.scoring.query import query, query_backward
-from eras.training.batches import Batch, Candidates
+from eras.training.batches import Asked, Batch, Candidates
 from eras.training.config import TrainConfig
 from eras.training.objective import log_loss, relation_loss
 from eras.training.optimiser import Gradient
@@ -39,11 +37,12 @@ def loss_and_gradients(
         mask = keep / (1.0 - config.dropout)
     masked = q if mask is None else q * mask
     table, rows, log_weight = model.entities, None, None
-    answer, asked = batch.answer_entity, batch.entity
+    answer, entity = batch.answer_entity, batch.entity
     if candidates is not None:
         table, rows, log_weight = model.entities[candidates.entity], candidates.entity, candidates.log_weight
-        answer, asked = candidates.position[: batch.n_answers], candidates.position[batch.n_answers :]
-    loss, dq, d_table = log_loss(masked, table, replace(batch, answer_entity=answer), workspace, log_weight)
+        answer, entity = candidates.position[: batch.n_answers], candidates.position[batch.n_answers :]
+    asked = Asked(batch.answer_row, answer, batch.counts, log_weight)
+    loss, dq, d_table = log_loss(masked, table, asked, workspace)
     if mask is not None:
         dq *= mask
 
@@ -51,7 +50,7 @@ def loss_and_gradients(
     dh, dr = torch.zeros_like(h), torch.zeros_like(r)
     extra = torch.zeros_like(loss)
     if config.reg_weight and config.regulariser != "none":
-        rows_of = asked, answer, batch.relation
+        rows_of = entity, answer, batch.relation
         factors = Factors(table, model.relations, *rows_of, h, r, q, d_table, d_relations, dr, dq)
         extra = penalty(config.regulariser, config.reg_weight, factors, batch)
     if config.relation_weight:
@@ -64,6 +63,6 @@ def loss_and_gradients(
         d_relations.add_(d_predicted)
 
     dh_q, dr_q = query_backward(h, r, dq, batch.segments)
-    d_table.index_add_(0, asked, dh.add_(dh_q))
+    d_table.index_add_(0, entity, dh.add_(dh_q))
     d_relations.index_add_(0, batch.relation, dr.add_(dr_q))
     return loss, extra, {"entities": Gradient(d_table, rows), "relations": Gradient(d_relations)}

@@ -17,7 +17,7 @@ from eras.scoring import Structure
 from eras.scoring.query import query
 from eras.search.estimators.supernet import Supernet
 from eras.search.space import Candidate
-from eras.training.batches import make_batch
+from eras.training.batches import Asked, make_batch
 from eras.training.objective import log_loss
 from eras.training.workspace import Workspace
 
@@ -78,15 +78,16 @@ class OneShot:
         batch = make_batch(net, asked, np.arange(len(asked)))
         h, r = net.entities[batch.entity], net.relations[batch.relation]
         q = query(h, r, batch.segments)
-        loss, dq, _ = log_loss(q, net.entities, batch, Workspace(len(asked), self.memory_mb))
+        wanted = Asked(batch.answer_row, batch.answer_entity, batch.counts)
+        loss, dq, _ = log_loss(q, net.entities, wanted, Workspace(len(asked), self.memory_mb))
         order = net.arrange(asked.entity, asked.relation, asked.side).order
         group, side = net.groups[asked.relation[order]], asked.side[order]
         M = candidate[0].blocks
-        given, relation, wanted = (x.view(len(x), M, -1) for x in (h, r, dq))
+        given, relation, towards = (x.view(len(x), M, -1) for x in (h, r, dq))
         gradient = np.zeros((len(candidate), M, M, M))
         for g, s in itertools.product(range(len(candidate)), (TAIL, HEAD)):
             rows = torch.from_numpy(np.flatnonzero((group == g) & (side == s))).to(net.device)
             joint = torch.einsum("biw,bkw->bikw", given[rows], relation[rows])
-            part = torch.einsum("bikw,bjw->ijk", joint, wanted[rows]).double().cpu().numpy()
+            part = torch.einsum("bikw,bjw->ijk", joint, towards[rows]).double().cpu().numpy()
             gradient[g] += part if s == TAIL else part.swapaxes(0, 1)
         return float(loss), gradient
