@@ -220,9 +220,3 @@ class Product(EmbeddingModel):
 
     def compare(self, encoded: Encoded, table: Tensor) -> Tensor:
         return table @ encoded[0].t()
-
-
-def distances(q: Tensor, table: Tensor) -> Tensor:
-    """(n, B): ‖e − q‖ as one product, ‖e − q‖² = ‖e‖² − 2 e·q + ‖q‖²; with a gradient where it is zero."""
-    squares = table.square().sum(1, keepdim=True) - 2 * (table @ q.t()) + q.square().sum(1)
-    return (squares.clamp(min=0) + 1e-9).sqrt()

@@ -6,7 +6,8 @@ import torch
 from torch import Tensor, nn
 
 from eras.graph.queries import TAIL
-from eras.models.base import EmbeddingModel, Encoded, Metric, distances
+from eras.models.base import EmbeddingModel, Encoded, Metric
+from eras.models.nearness import nearness
 
 
 class RotatE(EmbeddingModel):
@@ -35,4 +36,4 @@ class RotatE(EmbeddingModel):
         return (torch.cat([real * cos - imaginary * sin, real * sin + imaginary * cos], 1),)
 
     def compare(self, encoded: Encoded, table: Tensor) -> Tensor:
-        return -distances(encoded[0], table)
+        return nearness(encoded[0], table)

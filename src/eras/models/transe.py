@@ -7,7 +7,8 @@ from pydantic import Field
 from torch import Tensor, nn
 
 from eras.graph.queries import TAIL
-from eras.models.base import EmbeddingModel, Encoded, Metric, Options, distances
+from eras.models.base import EmbeddingModel, Encoded, Metric, Options
+from eras.models.nearness import nearness
 
 
 class TransEOptions(Options):
@@ -32,4 +33,4 @@ class TransE(EmbeddingModel):
 
     def compare(self, encoded: Encoded, table: Tensor) -> Tensor:
         (q,) = encoded
-        return -distances(q, table) if self.options.norm == 2 else -torch.cdist(table, q, p=1)
+        return nearness(q, table) if self.options.norm == 2 else -torch.cdist(table, q, p=1)
