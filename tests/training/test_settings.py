@@ -62,6 +62,18 @@ def test_candidates_are_sampled_where_all_would_be_too_many() -> None:
     assert not recommend(huge, 2).full_epochs  # one of them would take hours
 
 
+def test_recipes_of_models_follow_the_graph() -> None:
+    """What is no product is compared with a sample on a large graph, to the end; what was given stands."""
+    small, large = view_of(100, 3000), view_of(10_000, 30_000)
+    assert not recommend(small, 1, "transe").negatives
+    sampled = recommend(large, 1, "transe")
+    assert 0 < sampled.negatives < 10_000
+    assert not sampled.full_epochs
+    assert not recommend(large, 1, "transe", negatives=0).negatives
+    assert not recommend(large, 1, "rotate").negatives
+    assert recommend(small, 1, "tucker").batch_size < recommend(large, 1, "tucker").batch_size
+
+
 def test_training_cannot_reach_the_test_split() -> None:
     view = load_graph("umls").training_view()
     assert not hasattr(view, "test")

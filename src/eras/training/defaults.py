@@ -12,7 +12,7 @@ from typing import Any
 from eras.graph import TrainingView
 from eras.graph.queries import Queries
 from eras.training.config import TrainConfig
-from eras.training.recipes import RECIPES
+from eras.training.recipes import recipe
 
 EPOCH_WORK = 2e13
 """Floating-point operations of one epoch, a few minutes on two cores: above it candidates are sampled, and where that
@@ -39,19 +39,21 @@ def recommend(view: TrainingView, blocks: int, model: str | None = None, **given
 
     `model` names an architecture that is no block structure and has a recipe of its own.
     """
-    recipe = RECIPES[model] if model else {}
     n_queries, n_entities = len(Queries.of(view.train, len(view.entities), len(view.relations))), len(view.entities)
+    own = recipe(model, n_entities) if model else {}
     full = work = 6.0 * n_queries * n_entities  # of an epoch, for each unit of dim: three products
-    dim = recipe.get("dim", 256)
-    negatives = given.get("negatives", NEGATIVES if work * given.get("dim", dim) > EPOCH_WORK else 0)
-    batch_size = SAMPLED_BATCH if negatives else _batch_size(n_queries)
+    dim = own.get("dim", 256)
+    wanted = given.get("negatives", own.get("negatives"))
+    too_much = NEGATIVES if work * given.get("dim", dim) > EPOCH_WORK else 0
+    negatives = too_much if wanted is None else wanted
+    batch_size = own.get("batch_size", SAMPLED_BATCH if negatives else _batch_size(n_queries))
     if negatives:
         answers = 2 * len(view.train) / n_queries
         work = 6.0 * n_queries * min(n_entities, negatives + batch_size * (1 + answers))
     dim = next((d for d in (dim, dim // 2) if work * d <= EPOCH_WORK), dim // 4)
     dim = given.get("dim", max(blocks, dim - dim % blocks))
     epochs = given.get("epochs", int(min(100, max(10, TOTAL_WORK / (work * dim)))))
-    affordable = 0 if "negatives" in given or not negatives else int(TOTAL_WORK / 3 / (full * dim))
+    affordable = int(TOTAL_WORK / 3 / (full * dim)) if negatives and wanted is None else 0
     degree = 2 * len(view.train) / len(view.entities)
     sparse = degree < SPARSE  # few updates of each row: Adagrad must take larger ones, and overfits sooner
     chosen = {
@@ -65,7 +67,7 @@ def recommend(view: TrainingView, blocks: int, model: str | None = None, **given
         "validate_every": max(1, epochs // 20),
     }
     chosen |= OTHER_OPTIMISERS.get(given.get("optimiser", ""), {})
-    chosen |= {key: value for key, value in recipe.items() if key != "dim"}
+    chosen |= {key: value for key, value in own.items() if key != "dim"}
     return TrainConfig().updated(**{**chosen, **given})
 
 

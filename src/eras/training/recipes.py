@@ -1,8 +1,8 @@
 """How each model that is no block structure is trained where nothing else is said.
 
 From the papers: label smoothing and Adam for the convolutional models and TuckER, self-adversarial weights for TransE
-(as in RotatE's paper). Where those settings belong to one data set, what does well on validation of UMLS stands in
-their place. `dim` is an upper bound.
+(as in RotatE's paper, its margins included). Where those settings belong to one data set, what does well on validation
+of UMLS and FB15k-237 stands in their place. `dim` is an upper bound.
 """
 
 from __future__ import annotations
@@ -26,3 +26,22 @@ RECIPES: dict[str, dict[str, Any]] = {
     "hyper": {**_ONE_TO_N, "dim": 200},
     "ntn": {**_ADAM, "lr": 1e-3, "dim": 64},
 }
+
+LARGE = 4096
+"""Entities above which a graph is large."""
+
+_ON_LARGE: dict[str, dict[str, Any]] = {
+    "transe": {"negatives": 256, "batch_size": 128, "margin": 9.0},
+    "rotate": {"batch_size": 512},
+    "quate": {"batch_size": 512},
+    "tucker": {"batch_size": 512, "dim": 128},
+    "conve": {"batch_size": 256},
+    "hyper": {"batch_size": 256},
+    "ntn": {"negatives": 1024, "batch_size": 256},
+}
+"""Sums of absolute differences and networks on every pair are no products: there samples stand in for all entities.
+Elsewhere larger batches make the products longer, and TuckER's core is shared by more questions."""
+
+
+def recipe(model: str, n_entities: int) -> dict[str, Any]:
+    return {**RECIPES[model], **(_ON_LARGE.get(model, {}) if n_entities > LARGE else {})}
