@@ -10,6 +10,7 @@ import os
 import resource
 import subprocess
 import sys
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -29,15 +30,21 @@ def peak_bytes() -> int:
         return peak if sys.platform == "darwin" else peak << 10
 
 
+def forget_peak() -> None:
+    """Let the peak begin again at what this process holds now. Linux can do that; elsewhere it goes on from before."""
+    with suppress(OSError):
+        Path("/proc/self/clear_refs").write_text("5")
+
+
 def environment() -> dict[str, str]:
     """That of this process, in which `benchmarks` can be imported from any folder."""
     paths = [str(Path(__file__).parents[1]), os.environ.get("PYTHONPATH", "")]
     return {**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, paths))}
 
 
-def in_own_process(module: str, *arguments: str) -> dict[str, Any]:
+def in_own_process(module: str, *arguments: str, python: str = sys.executable) -> dict[str, Any]:
     """The JSON on the last line that `python -m module arguments` prints."""
-    command = [sys.executable, "-m", module, *arguments]
+    command = [python, "-m", module, *arguments]
     finished = subprocess.run(command, capture_output=True, text=True, env=environment())
     if finished.returncode:
         last = finished.stderr.strip().splitlines()[-1:] or ["it said nothing"]

@@ -24,7 +24,8 @@ from benchmarks.common import machine, publish, run
 from benchmarks.errors import BenchmarkError
 from benchmarks.graphs import Size, stand_in
 from benchmarks.readers import decompressing, reading_plain
-from benchmarks.topk import Asked, measure, one_thread
+from benchmarks.threads import one_thread
+from benchmarks.topk import Asked, measure
 from benchmarks.turns import median_ratio, take_turns, timed
 from eras.graph import Graph, load_graph
 

@@ -8,30 +8,26 @@ from __future__ import annotations
 
 import gzip
 import os
-import statistics
 import tempfile
+from functools import partial
 from pathlib import Path
-from typing import Any
 
 from benchmarks.common import publish, run
 from benchmarks.graphs import SIZES, Size, random_triples
 from benchmarks.process import in_own_process
-from benchmarks.readers import READERS, SPLITS, packed
+from benchmarks.readers import SPLITS, packed
+from benchmarks.turns import in_turn, median_of
 
 
 def main(repeats: int = 5, size: Size = SIZES["humangene"]) -> None:
     with tempfile.TemporaryDirectory() as folder:
-        source = _source(Path(folder), size)
+        source = humangene(Path(folder), size)
         plain = Path(folder) / "plain.tsv"
         unpacked = unpack(source, plain)
-        measured = {name: _turns() for name in READERS}
-        for turn in range(repeats + 1):
-            for name, facts in measured.items():
-                found = in_own_process("benchmarks.readers", name, str(plain if name == "read_csv" else source))
-                if turn:
-                    facts.append(found)
-    eras, unzip, polars = measured.values()
-    limit = _median(unzip, "seconds") + _median(polars, "seconds")
+        files = {"eras": source, "gzip": source, "read_csv": plain}
+        ways = {name: partial(in_own_process, "benchmarks.readers", name, str(path)) for name, path in files.items()}
+        eras, unzip, polars = in_turn(ways, repeats).values()
+    limit = median_of(unzip, "seconds") + median_of(polars, "seconds")
     publish(
         "reading",
         {"graph": source.name, "repeats": repeats},
@@ -39,26 +35,18 @@ def main(repeats: int = 5, size: Size = SIZES["humangene"]) -> None:
             "triples": eras[0]["triples"],
             "entities": eras[0]["entities"],
             "plain text, MiB": unpacked / 2**20,
-            "load_graph, s": _median(eras, "seconds"),
-            "its imports, s": _median(eras, "imports"),
-            "load_graph, peak memory, MiB": _median(eras, "peak") / 2**20,
-            "reading and decompressing, s": _median(unzip, "seconds"),
-            "polars.read_csv of the plain text, s": _median(polars, "seconds"),
-            "polars.read_csv, peak memory, MiB": _median(polars, "peak") / 2**20,
-            "load_graph / (decompressing + read_csv)": _median(eras, "seconds") / limit,
+            "load_graph, s": median_of(eras, "seconds"),
+            "its imports, s": median_of(eras, "imports"),
+            "load_graph, peak memory, MiB": median_of(eras, "peak") / 2**20,
+            "reading and decompressing, s": median_of(unzip, "seconds"),
+            "polars.read_csv of the plain text, s": median_of(polars, "seconds"),
+            "polars.read_csv, peak memory, MiB": median_of(polars, "peak") / 2**20,
+            "load_graph / (decompressing + read_csv)": median_of(eras, "seconds") / limit,
         },
     )
 
 
-def _turns() -> list[dict[str, Any]]:
-    return []
-
-
-def _median(turns: list[dict[str, Any]], fact: str) -> float:
-    return float(statistics.median(turn[fact] for turn in turns))
-
-
-def _source(folder: Path, size: Size) -> Path:
+def humangene(folder: Path, size: Size) -> Path:
     """Humangene where it is at hand, else a random file of its size."""
     given = Path(os.environ.get("ERAS_DATA", "")) / "humangene"
     if "ERAS_DATA" in os.environ and all((given / split).is_file() for split in SPLITS):

@@ -28,10 +28,10 @@ def main(repeats: int = 9) -> None:
 
 
 def measure(repeats: int) -> list[list[float]]:
-    return take_turns(_starting(COMMAND), _starting(NOTHING), least=repeats)
+    return take_turns(starting(COMMAND), starting(NOTHING), least=repeats)
 
 
-def _starting(command: list[str]) -> Action:
+def starting(command: list[str]) -> Action:
     return timed(lambda: subprocess.run(command, check=True, capture_output=True))
 
 

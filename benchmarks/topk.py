@@ -7,7 +7,6 @@ A calibrated model says in addition how probable each answer is, which takes a p
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
 
@@ -16,6 +15,7 @@ import torch
 
 from benchmarks.common import publish, run
 from benchmarks.graphs import graph_or_stand_in
+from benchmarks.threads import one_thread
 from benchmarks.turns import Action, take_turns, timed
 from eras.evaluation.calibration import Calibration, TopOne
 from eras.graph import Graph
@@ -108,16 +108,6 @@ def measure(asked: Asked, batch: int, k: int, turns: int) -> Times:
     actions = asked.actions(batch, k)
     take_turns(*actions.values(), least=2)  # loads what the first answer needs
     return dict(zip(actions, take_turns(*actions.values(), least=turns), strict=True))
-
-
-@contextmanager
-def one_thread() -> Iterator[None]:
-    threads = torch.get_num_threads()
-    torch.set_num_threads(1)
-    try:
-        yield
-    finally:
-        torch.set_num_threads(threads)
 
 
 def _next(action: Callable[[slice], object], batches: Iterator[slice]) -> Callable[[], object]:

@@ -1,4 +1,4 @@
-"""Taking turns: what is compared runs in one process, one after the other, again and again.
+"""Taking turns: what is compared runs one after the other, again and again.
 
 Other programs, the clock of the processor and its temperature change within seconds. Two things that alternate meet the
 same changes, so the ratio of their medians holds where seconds do not.
@@ -9,10 +9,13 @@ from __future__ import annotations
 import itertools
 import statistics
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import Any, TypeVar
 
 Action = Callable[[], float]
 """Does something once and says how many seconds that took."""
+
+Answer = TypeVar("Answer")
 
 
 def timed(action: Callable[[], object]) -> Action:
@@ -34,9 +37,24 @@ def take_turns(*actions: Action, least: int, seconds: float = 0.0) -> list[list[
     return times
 
 
+def in_turn(ways: Mapping[str, Callable[[], Answer]], repeats: int) -> dict[str, list[Answer]]:
+    """What each way answers, turn by turn. One more turn comes first and does not count: it fills caches."""
+    answers: dict[str, list[Answer]] = {name: [] for name in ways}
+    for turn in range(repeats + 1):
+        for name, way in ways.items():
+            answer = way()
+            if turn:
+                answers[name].append(answer)
+    return answers
+
+
 def full_batches(of_epoch: int) -> Iterator[tuple[int, int]]:
     """(epoch, step) without end, for the full batches of an epoch: its last one may be smaller and is left out."""
     return ((epoch, step) for epoch in itertools.count() for step in range(of_epoch))
+
+
+def median_of(answers: Sequence[Mapping[str, Any]], fact: str) -> float:
+    return float(statistics.median(answer[fact] for answer in answers))
 
 
 def median_ratio(ours: list[float], limit: list[float]) -> float:

@@ -1,4 +1,5 @@
-"""Other libraries on the same triples, in an environment of their own; `python -m benchmarks.peers` compares.
+"""Other libraries beside eras on the same data, in an environment of their own; `python -m benchmarks.peers` compares.
 
-Workers run with nothing but that environment, so this module, `talk` and the workers import no part of eras.
+Their workers and readers run with nothing but that environment. They import no part of eras, and of `benchmarks` only
+what imports none: `talk` and `questions` here, `process`, `readers`, `threads` and `turns`.
 """

@@ -1,11 +1,10 @@
-"""A peer's worker as the comparison sees it."""
+"""A worker as the comparison sees it."""
 
 from __future__ import annotations
 
 import json
 import subprocess
 import tempfile
-from pathlib import Path
 from types import TracebackType
 from typing import Any
 
@@ -13,14 +12,14 @@ from benchmarks.errors import BenchmarkError
 from benchmarks.process import environment
 
 
-class Peer:
-    """A process of the peers' environment that answers orders one by one, and ends with the `with` block."""
+class Worker:
+    """A process that answers orders one by one, and ends with the `with` block."""
 
-    def __init__(self, name: str, python: Path, settings: dict[str, Any]) -> None:
+    def __init__(self, name: str, python: str, settings: dict[str, Any]) -> None:
         self.name = name
         self._log = tempfile.TemporaryFile("w+")  # noqa: SIM115 (closed with the process)
         self._process = subprocess.Popen(
-            [str(python), "-m", f"benchmarks.peers.{name}_worker", json.dumps(settings)],
+            [python, "-m", f"benchmarks.peers.{name}_worker", json.dumps(settings)],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=self._log,
@@ -48,7 +47,7 @@ class Peer:
         answer: dict[str, Any] = json.loads(line)
         return answer
 
-    def __enter__(self) -> Peer:
+    def __enter__(self) -> Worker:
         return self
 
     def __exit__(

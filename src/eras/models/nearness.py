@@ -19,7 +19,7 @@ _CACHE_BYTES = 4 << 20
 
 def nearness(q: Tensor, table: Tensor) -> Tensor:
     """(n, B): −‖e − q‖ for the points of a table (n, width) and of B questions (B, width)."""
-    found: Tensor = _Nearness.apply(q, table)
+    found: Tensor = _Nearness.apply(q, table)  # type: ignore[no-untyped-call]  # torch has no types here
     return found
 
 
