@@ -8,9 +8,11 @@ from __future__ import annotations
 
 import os
 import signal
+import threading
 import time
 import warnings
 from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -105,7 +107,9 @@ class StandAlone:
             # A search that is stopped between two trials leaves those that were begun: no news for its user.
             warnings.filterwarnings("ignore", "[0-9]+ tasks (which were|have been)")
             run = Parallel(n_jobs=self.workers, return_as="generator")
-            yield from run(delayed(_in_worker)(*self._prepared(replica), f, epochs) for f, replica in wanted)
+            with _deaf_children():
+                trials = run(delayed(_in_worker)(*self._prepared(replica), f, epochs) for f, replica in wanted)
+            yield from trials
 
     def _prepared(self, replica: int) -> tuple[Task, TrainConfig]:
         return self.task.dealt(replica), self.config.updated(seed=self.config.seed + SEEDS_APART * replica)
@@ -129,8 +133,24 @@ def default_workers(view: TrainingView, config: TrainConfig) -> int:
     return max(1, min(int(cpu_count()), int(MEMORY_SHARE * memory / each)))
 
 
+@contextmanager
+def _deaf_children() -> Iterator[None]:
+    """Processes started here inherit that Ctrl-C is ignored, so they miss it even while they are still starting.
+
+    For that moment it is ignored here too. Only the main thread can say so.
+    """
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+    before = signal.signal(signal.SIGINT, signal.SIG_IGN)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGINT, before)
+
+
 def _in_worker(task: Task, config: TrainConfig, function: ScoringFunction, epochs: int) -> Trial:
-    """A trial in a process of its own, which leaves Ctrl-C to the process that started it."""
+    """A trial in a process of its own, which leaves Ctrl-C to the process that started it, whoever that was."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     return train_briefly(task, config, function, epochs)
 
