@@ -11,10 +11,10 @@ from typing import Any
 import torch
 from torch import Tensor
 
+from eras.models.cache import rows_in_cache
+
 _LEAST = 1e-9
 """What a squared distance is taken for at least: the root has no gradient at zero."""
-
-_CACHE_BYTES = 4 << 20
 
 
 def nearness(q: Tensor, table: Tensor) -> Tensor:
@@ -27,9 +27,7 @@ class _Nearness(torch.autograd.Function):
     @staticmethod
     def forward(ctx: Any, q: Tensor, table: Tensor) -> Tensor:
         scores, lengths = table.new_empty(len(table), len(q)), table.square().sum(1, keepdim=True)
-        at_once = max(1, _CACHE_BYTES // (scores.element_size() * max(1, len(q))))
-        for start in range(0, len(table), at_once):
-            rows = slice(start, start + at_once)
+        for rows in rows_in_cache(scores):
             part = torch.addmm(lengths[rows], table[rows], q.t(), alpha=-2, out=scores[rows])
             part.add_(q.square().sum(1)).clamp_(min=_LEAST).sqrt_().neg_()
         ctx.save_for_backward(q, table, scores)

@@ -216,7 +216,8 @@ class TrialSearch:
 
     def _on_trial(self, function: ScoringFunction) -> None:
         if self.should_stop():
-            raise StoppedError(f"stopped after {len(self.race.known)} trials; all are saved")
+            trials = len(self.race.known)
+            raise StoppedError(f"stopped after {trials} trial{'s' if trials != 1 else ''}; all are saved")
         rewards = {f: t.mrr for (f, e, _), t in self.race.known.items() if e == self.config.trial_epochs}
         best = max(rewards, key=lambda f: rewards[f])
         share = self.race.share if self.stage == "finals" else min(1.0, self._share())

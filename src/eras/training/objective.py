@@ -21,11 +21,11 @@ from torch import Tensor
 
 from eras.graph.queries import HEAD, TAIL
 from eras.models import BlockBilinear
+from eras.models.cache import rows_in_cache
 from eras.scoring.query import contract
 from eras.training.batches import Asked, Batch
 from eras.training.workspace import Workspace
 
-_CACHE_BYTES = 4 << 20
 _LOG2_E = math.log2(math.e)
 _SAFE = 2.0**90
 """Sums of exponentials between 1 / _SAFE and _SAFE leave room for their products with counts and weights."""
@@ -73,7 +73,7 @@ def _exponentiate(entities: Tensor, q: Tensor, asked: Asked, scores: Tensor) -> 
     scaled = (q * _LOG2_E).t()
     weight = None if asked.log_weight is None else asked.log_weight * _LOG2_E
     total = q.new_zeros(len(q))
-    for rows in _in_cache(scores):
+    for rows in rows_in_cache(scores):
         part = torch.mm(entities[rows], scaled, out=scores[rows])
         if weight is not None:
             part += weight[rows]
@@ -88,15 +88,9 @@ def _exponentiate(entities: Tensor, q: Tensor, asked: Asked, scores: Tensor) -> 
         scores += weight
     shift = scores.amax(0)
     total.zero_()
-    for rows in _in_cache(scores):
+    for rows in rows_in_cache(scores):
         total += scores[rows].sub_(shift).exp2_().sum(0)
     return Powers(answers, shift / _LOG2_E, total)
-
-
-def _in_cache(scores: Tensor) -> Iterator[slice]:
-    """Runs of rows that are no larger than the cache; a GPU takes them all."""
-    at_once = max(1, _CACHE_BYTES // (4 * scores.shape[1])) if scores.device.type == "cpu" else len(scores)
-    return (slice(start, start + at_once) for start in range(0, len(scores), at_once))
 
 
 def relation_loss(
