@@ -50,7 +50,8 @@ class Plan:
 
     @classmethod
     def _of_terms(cls, blocks: int, terms: Sequence[tuple[int, int, int, float]]) -> Plan:
-        """From (head block, tail block, relation block, sign), in row order."""
+        """From (head block, tail block, relation block, sign), in row order; those that are added come first."""
+        terms = sorted(terms, key=lambda term: -term[3])
         return cls(
             blocks,
             tuple((i, k, j, s) for i, j, k, s in terms),
@@ -60,15 +61,23 @@ class Plan:
 
 
 def contract(x: Tensor, y: Tensor, cells: Cells, blocks: int, out: Tensor | None = None) -> Tensor:
-    """Add Σ ± x_a ∘ y_b to block c of `out` (zeros if not given), for each cell (a, b, c, ±).
+    """Σ ± x_a ∘ y_b in block c, over the cells (a, b, c, ±); written into `out` where that is given.
 
     x, y, out: (rows, dim), each row cut into `blocks` equal parts.
     """
-    if out is None:
-        out = torch.zeros_like(x)
-    xs, ys, width = x.chunk(blocks, 1), y.chunk(blocks, 1), out.shape[1] // blocks
+    out = torch.empty_like(x) if out is None else out
+    xs, ys, parts = x.chunk(blocks, 1), y.chunk(blocks, 1), out.chunk(blocks, 1)
+    empty = set(range(blocks))
     for a, b, c, sign in cells:
-        out.narrow(1, c * width, width).addcmul_(xs[a], ys[b], value=sign)
+        if c not in empty:
+            parts[c].addcmul_(xs[a], ys[b], value=sign)
+            continue
+        empty.remove(c)
+        torch.mul(xs[a], ys[b], out=parts[c])
+        if sign < 0:
+            parts[c].neg_()
+    for c in empty:
+        parts[c].zero_()
     return out
 
 
@@ -84,25 +93,31 @@ class Segment:
         return x[self.start : self.stop]
 
 
-def query(h: Tensor, r: Tensor, segments: Sequence[Segment]) -> Tensor:
-    """q (rows, dim) with score = q · t, where each segment of rows has its own structure."""
+def query(h: Tensor, r: Tensor, segments: Sequence[Segment], out: Tensor | None = None) -> Tensor:
+    """q (rows, dim) with score = q · t, where each segment of rows has its own structure; in `out` if given."""
+    q = torch.empty_like(h) if out is None else out
     if len(segments) > MANY_SEGMENTS:
-        return torch.bmm(_coefficients(segments, h), _products(h, r, segments[0].plan.blocks)).view_as(h)
-    q = torch.zeros_like(h)
+        M = segments[0].plan.blocks
+        torch.bmm(_coefficients(segments, h), _products(h, r, M), out=q.view(len(h), M, -1))
+        return q
     for s in segments:
         contract(s.of(h), s.of(r), s.plan.to_tail, s.plan.blocks, s.of(q))
     return q
 
 
-def query_backward(h: Tensor, r: Tensor, dq: Tensor, segments: Sequence[Segment]) -> tuple[Tensor, Tensor]:
-    """The gradients of a loss with respect to h and r, given its gradient with respect to q."""
+def query_backward(
+    h: Tensor, r: Tensor, dq: Tensor, segments: Sequence[Segment], out: tuple[Tensor, Tensor] | None = None
+) -> tuple[Tensor, Tensor]:
+    """The gradients of a loss with respect to h and r, given its gradient with respect to q; in `out` if given."""
+    dh, dr = (torch.empty_like(h), torch.empty_like(r)) if out is None else out
     if len(segments) > MANY_SEGMENTS:
         M = segments[0].plan.blocks
         hs, rs = h.view(len(h), M, 1, -1), r.view(len(h), 1, M, -1)
         products = torch.bmm(_coefficients(segments, h).transpose(1, 2), dq.view(len(h), M, -1))
         products = products.view(len(h), M, M, -1)
-        return (products * rs).sum(2).view_as(h), (products * hs).sum(1).view_as(r)
-    dh, dr = torch.zeros_like(h), torch.zeros_like(r)
+        torch.sum(products * rs, 2, out=dh.view(len(h), M, -1))
+        torch.sum(products * hs, 1, out=dr.view(len(h), M, -1))
+        return dh, dr
     for s in segments:
         contract(s.of(dq), s.of(r), s.plan.to_head, s.plan.blocks, s.of(dh))
         contract(s.of(h), s.of(dq), s.plan.to_relation, s.plan.blocks, s.of(dr))

@@ -32,19 +32,21 @@ _SAFE = 2.0**90
 
 
 def log_loss(q: Tensor, entities: Tensor, asked: Asked, workspace: Workspace) -> tuple[Tensor, Tensor, Tensor]:
-    """The mean loss over all answers and its gradients dq (B, dim) and dE (n, dim), which is the workspace's.
+    """The mean loss over all answers and its gradients dq (B, dim) and dE (n, dim), which are the workspace's.
 
     `entities` holds the candidates, (n, dim); each counts in the sum under the logarithm for what it stands for.
     """
-    dq, d_entities = torch.empty_like(q), workspace.gradient(entities)
+    dq, d_entities = workspace.like("dq", q), workspace.like("gradient", entities)
     loss, at_once = q.new_zeros(()), workspace.queries_at_once(len(entities))
     n_answers = len(asked.row)
     for start in range(0, len(q), at_once):
         stop = min(start + at_once, len(q))
         these, qs = asked.part(start, stop), q[start:stop]
         row, answer, counts = these.row, these.answer, these.counts
-        scores = workspace.scores(len(entities), stop - start, q)
-        powers = _exponentiate(entities, qs, these, scores)
+        scores = workspace.room("scores", len(entities), stop - start, q)
+        scaled = workspace.like("scaled queries", qs)
+        # Powers of two are a third faster than those of e, so the logarithm of e goes into the queries.
+        powers = _exponentiate(entities, torch.mul(qs, _LOG2_E, out=scaled).t(), these, scores)
         total = powers.total
         loss += (counts * (powers.shift + total.log())).sum() - powers.answers.sum()
 
@@ -53,7 +55,8 @@ def log_loss(q: Tensor, entities: Tensor, asked: Asked, workspace: Workspace) ->
         scores[answer, row] -= (total / counts)[row]
         weight = (counts / (total * n_answers)).unsqueeze(1)
         torch.mm(scores.t(), entities, out=dq[start:stop]).mul_(weight)
-        torch.addmm(d_entities, scores, qs * weight, beta=1.0 if start else 0.0, out=d_entities)
+        torch.mul(qs, weight, out=scaled)
+        torch.addmm(d_entities, scores, scaled, beta=1.0 if start else 0.0, out=d_entities)
     return loss / n_answers, dq, d_entities
 
 
@@ -65,14 +68,10 @@ class Powers(NamedTuple):
     total: Tensor
 
 
-def _exponentiate(entities: Tensor, q: Tensor, asked: Asked, scores: Tensor) -> Powers:
-    """Write exp(E qᵀ + log_weight − shift) into `scores`, with a shift where one is needed.
-
-    Powers of two are a third faster than those of e, so the logarithm of e goes into the queries.
-    """
-    scaled = (q * _LOG2_E).t()
+def _exponentiate(entities: Tensor, scaled: Tensor, asked: Asked, scores: Tensor) -> Powers:
+    """Write exp(E qᵀ + log_weight − shift) into `scores`, with a shift where one is needed; scaled: qᵀ · log₂ e."""
     weight = None if asked.log_weight is None else asked.log_weight * _LOG2_E
-    total = q.new_zeros(len(q))
+    total = scaled.new_zeros(scaled.shape[1])
     for rows in rows_in_cache(scores):
         part = torch.mm(entities[rows], scaled, out=scores[rows])
         if weight is not None:
@@ -126,8 +125,8 @@ def relation_loss(
         for plan, s, ids in zip(plans, queries, members, strict=True):
             ds = gradient[:, ids] @ table[ids]
             d_table.index_add_(0, ids, gradient[:, ids].t() @ s)
-            contract(ts, ds, plan.to_head, plan.blocks, dh[start:stop])
-            contract(hs, ds, plan.to_tail, plan.blocks, dt[start:stop])
+            dh[start:stop] += contract(ts, ds, plan.to_head, plan.blocks)
+            dt[start:stop] += contract(hs, ds, plan.to_tail, plan.blocks)
     return loss * (weight / batch.n_answers), dh, dt, d_relations
 
 

@@ -18,6 +18,7 @@ from torch.optim.sgd import sgd
 
 from eras.errors import DamagedError
 from eras.training.config import TrainConfig
+from eras.training.workspace import Rooms
 
 _STATE: dict[str, tuple[str, ...]] = {"adagrad": ("step", "sum"), "adam": ("step", "exp_avg", "exp_avg_sq"), "sgd": ()}
 
@@ -40,7 +41,7 @@ class Optimiser:
     """Moves `tables`, by name, along gradients."""
 
     def __init__(self, tables: Mapping[str, Tensor], config: TrainConfig) -> None:
-        self._config, self._tables = config, tables
+        self._config, self._tables, self._rooms = config, tables, Rooms()
         self._state = {
             name: {key: table.new_zeros(()) if key == "step" else torch.zeros_like(table) for key in self._keys}
             for name, table in tables.items()
@@ -67,8 +68,8 @@ class Optimiser:
             entities.div_(entities.norm(dim=1, keepdim=True).clamp_(min=1.0))
 
     def _move_rows(self, table: Tensor, gradient: Tensor, rows: Tensor, state: dict[str, Tensor], lr: float) -> None:
-        moved = table[rows]
-        mine = {key: value if key == "step" else value[rows] for key, value in state.items()}
+        moved = self._rooms.rows("moved", table, rows)
+        mine = {key: value if key == "step" else self._rooms.rows(key, value, rows) for key, value in state.items()}
         self._move(moved, gradient, mine, lr)
         table.index_copy_(0, rows, moved)
         for key, value in mine.items():

@@ -42,7 +42,6 @@ class Factors:
     q: Tensor
     d_entities: Tensor
     d_relations: Tensor
-    dr: Tensor
     dq: Tensor
 
 
@@ -137,12 +136,11 @@ def _cubes(x: Tensor, weight: Tensor, coupling: Coupling, blocks: int) -> tuple[
         square = xs[together[0]].square()
         for b in together[1:]:
             square.addcmul_(xs[b], xs[b])
-        modulus = square.sqrt()
-        weighted = modulus * weight
-        total += (weighted * square).sum()
+        slope = square.sqrt().mul_(3.0 * weight)
+        total += torch.dot(slope.flatten(), square.flatten())
         for b in together:
-            torch.mul(weighted, xs[b], out=dxs[b]).mul_(3.0)
-    return total, dx
+            torch.mul(slope, xs[b], out=dxs[b])
+    return total / 3.0, dx
 
 
 @lru_cache(maxsize=4096)
@@ -177,7 +175,7 @@ def _dura(f: Factors, batch: Batch, scale: float) -> Tensor:
     total += _squares(t, dt, 0.5 * scale)
     f.d_entities.index_add_(0, f.answer, dt)
     f.d_entities.index_add_(0, f.asked, dh)
-    f.dr.index_add_(0, batch.answer_row, dr)
+    f.d_relations.index_add_(0, f.relation[batch.answer_row], dr)
     return total
 
 

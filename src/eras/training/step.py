@@ -29,8 +29,8 @@ def loss_and_gradients(
     and then the entities of the questions as wanted, only these are compared, each for as many as it stands for, and
     the gradient of the entities is that of their rows.
     """
-    h, r = model.entities[batch.entity], model.relations[batch.relation]
-    q = query(h, r, batch.segments)
+    h, r = workspace.rows("h", model.entities, batch.entity), workspace.rows("r", model.relations, batch.relation)
+    q = query(h, r, batch.segments, workspace.like("q", h))
     mask = None
     if config.dropout:
         keep = torch.rand(q.shape, generator=generator).to(q.device) >= config.dropout
@@ -39,7 +39,8 @@ def loss_and_gradients(
     table, rows, log_weight = model.entities, None, None
     answer, entity = batch.answer_entity, batch.entity
     if candidates is not None:
-        table, rows, log_weight = model.entities[candidates.entity], candidates.entity, candidates.log_weight
+        rows, log_weight = candidates.entity, candidates.log_weight
+        table = workspace.rows("candidates", model.entities, rows)
         answer, entity = candidates.position[: batch.n_answers], candidates.position[batch.n_answers :]
     asked = Asked(batch.answer_row, answer, batch.counts, log_weight)
     loss, dq, d_table = log_loss(masked, table, asked, workspace)
@@ -47,22 +48,21 @@ def loss_and_gradients(
         dq *= mask
 
     d_relations = torch.zeros_like(model.relations)
-    dh, dr = torch.zeros_like(h), torch.zeros_like(r)
     extra = torch.zeros_like(loss)
     if config.reg_weight and config.regulariser != "none":
         rows_of = entity, answer, batch.relation
-        factors = Factors(table, model.relations, *rows_of, h, r, q, d_table, d_relations, dr, dq)
+        factors = Factors(table, model.relations, *rows_of, h, r, q, d_table, d_relations, dq)
         extra = penalty(config.regulariser, config.reg_weight, factors, batch)
     if config.relation_weight:
-        predicted, dh_t, dt, d_predicted = relation_loss(
+        predicted, dh, dt, d_predicted = relation_loss(
             model, h[batch.answer_row], table[answer], batch, config.relation_weight, config.memory_mb
         )
         loss = loss + predicted
-        dh.index_add_(0, batch.answer_row, dh_t)
+        d_table.index_add_(0, entity[batch.answer_row], dh)
         d_table.index_add_(0, answer, dt)
         d_relations.add_(d_predicted)
 
-    dh_q, dr_q = query_backward(h, r, dq, batch.segments)
-    d_table.index_add_(0, entity, dh.add_(dh_q))
-    d_relations.index_add_(0, batch.relation, dr.add_(dr_q))
+    dh, dr = query_backward(h, r, dq, batch.segments, (workspace.like("dh", h), workspace.like("dr", r)))
+    d_table.index_add_(0, entity, dh)
+    d_relations.index_add_(0, batch.relation, dr)
     return loss, extra, {"entities": Gradient(d_table, rows), "relations": Gradient(d_relations)}

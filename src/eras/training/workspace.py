@@ -9,26 +9,14 @@ _SLACK = 1.1
 """Room beyond what is asked for: sampled candidates are a few more in one step than in another."""
 
 
-class Workspace:
-    """A block of scores, no larger than the budget, and a gradient; both grow to the largest that was asked for."""
+class Rooms:
+    """Uninitialised arrays by purpose; each grows to the largest that was asked for, and is overwritten by the next."""
 
-    def __init__(self, batch_size: int, memory_mb: int) -> None:
-        self._batch_size, self._bytes = batch_size, memory_mb << 20
+    def __init__(self) -> None:
         self._rooms: dict[str, Tensor] = {}
 
-    def queries_at_once(self, candidates: int) -> int:
-        """How many questions can be compared with that many candidates within the budget."""
-        return max(1, min(self._batch_size, self._bytes // (4 * candidates)))
-
-    def scores(self, candidates: int, queries: int, like: Tensor) -> Tensor:
-        """Uninitialised (candidates, queries)."""
-        return self._room("scores", candidates, queries, like)
-
-    def gradient(self, table: Tensor) -> Tensor:
-        """Uninitialised, of the shape of `table` (n, dim)."""
-        return self._room("gradient", table.shape[0], table.shape[1], table)
-
-    def _room(self, purpose: str, rows: int, columns: int, like: Tensor) -> Tensor:
+    def room(self, purpose: str, rows: int, columns: int, like: Tensor) -> Tensor:
+        """(rows, columns), of the type and on the device of `like`."""
         size = rows * columns
         room = self._rooms.pop(purpose, None)
         if room is None or len(room) < size:
@@ -37,3 +25,23 @@ class Workspace:
             room = torch.empty(wanted, dtype=like.dtype, device=like.device)
         self._rooms[purpose] = room
         return room[:size].view(rows, columns)
+
+    def like(self, purpose: str, table: Tensor) -> Tensor:
+        """Of the shape of `table` (n, dim)."""
+        return self.room(purpose, table.shape[0], table.shape[1], table)
+
+    def rows(self, purpose: str, table: Tensor, ids: Tensor) -> Tensor:
+        """A copy of rows of `table`, (len(ids), dim)."""
+        return torch.index_select(table, 0, ids, out=self.room(purpose, len(ids), table.shape[1], table))
+
+
+class Workspace(Rooms):
+    """The arrays of a step, and the budget of the largest of them: a block of scores."""
+
+    def __init__(self, batch_size: int, memory_mb: int) -> None:
+        super().__init__()
+        self._batch_size, self._bytes = batch_size, memory_mb << 20
+
+    def queries_at_once(self, candidates: int) -> int:
+        """How many questions can be compared with that many candidates within the budget."""
+        return max(1, min(self._batch_size, self._bytes // (4 * candidates)))
