@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import partial
 
 import numpy as np
 import torch
@@ -14,8 +15,8 @@ from eras.models.base import EmbeddingModel, Encoded
 from eras.training.batches import Asked, sample_candidates
 from eras.training.config import TrainConfig
 from eras.training.losses import LOSSES
-from eras.training.objective import log_loss
 from eras.training.optimiser import Optimiser, gradients_of
+from eras.training.products import Loss, binary, by_products, softmax
 from eras.training.stepper import Gradients, Stepper
 from eras.training.workspace import Workspace
 
@@ -55,8 +56,9 @@ class AutogradStepper(Stepper[EmbeddingModel]):
             candidates, answer, log_weight = drawn.entity, drawn.position, drawn.log_weight
         table, wanted = model.candidates(candidates), Asked(row, answer, counts, log_weight)
         gradients: Sequence[Tensor | None]
-        if config.loss == "softmax" and model.metric == "product":
-            loss, *gradients = log_loss(encoded[0].detach(), table.detach(), wanted, self._workspace)
+        by_hand = _by_hand(config) if model.metric == "product" else None
+        if by_hand is not None:
+            loss, *gradients = by_products(by_hand, encoded[0].detach(), table.detach(), wanted, self._workspace)
         else:
             loss, gradients = self._compared(encoded, table, wanted)
         reached = [(part, g) for part, g in zip((*encoded, table), gradients, strict=True) if g is not None]
@@ -78,7 +80,7 @@ class AutogradStepper(Stepper[EmbeddingModel]):
         return total, [part.grad for part in (*leaves, leaf)]
 
     def _penalty(self, picked: Ints) -> float:
-        """The regulariser over the vectors of all answers' triples, elementwise."""
+        """The regulariser over the vectors of all answers' triples, number by number."""
         config, model = self.config, self.model
         if config.regulariser == "none" or not config.reg_weight:
             return 0.0
@@ -88,10 +90,18 @@ class AutogradStepper(Stepper[EmbeddingModel]):
         counts = torch.from_numpy(asked.counts[picked].astype(np.float32)).to(model.device)
         total = _powers(model.entities, answers.entity, power).sum()
         total = total + (counts * _powers(model.entities, asked.entity[picked], power)).sum()
-        total = total + (counts * _powers(model.relations, rows, power)).sum()
+        if not model.directions:
+            total = total + (counts * _powers(model.relations, rows, power)).sum()
         total = total * (config.reg_weight / len(answers.row))
         torch.autograd.backward(total)
         return float(total.detach())
+
+
+def _by_hand(config: TrainConfig) -> Loss | None:
+    """The loss over products whose gradients are written by hand, if there is one."""
+    if config.loss == "binary":
+        return partial(binary, smoothing=config.label_smoothing)
+    return softmax if config.loss == "softmax" else None
 
 
 def _leaf(tensor: Tensor) -> Tensor:

@@ -9,9 +9,10 @@ from eras.models import BlockBilinear
 from eras.scoring.query import query, query_backward
 from eras.training.batches import Asked, Batch, Candidates
 from eras.training.config import TrainConfig
-from eras.training.objective import log_loss, relation_loss
 from eras.training.optimiser import Gradient
+from eras.training.products import by_products, softmax
 from eras.training.regularisers import Factors, penalty
+from eras.training.relation_prediction import relation_loss
 from eras.training.workspace import Workspace
 
 
@@ -43,7 +44,7 @@ def loss_and_gradients(
         table = workspace.rows("candidates", model.entities, rows)
         answer, entity = candidates.position[: batch.n_answers], candidates.position[batch.n_answers :]
     asked = Asked(batch.answer_row, answer, batch.counts, log_weight)
-    loss, dq, d_table = log_loss(masked, table, asked, workspace)
+    loss, dq, d_table = by_products(softmax, masked, table, asked, workspace)
     if mask is not None:
         dq *= mask
 

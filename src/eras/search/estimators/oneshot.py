@@ -18,7 +18,7 @@ from eras.scoring.query import query
 from eras.search.estimators.supernet import Supernet
 from eras.search.space import Candidate
 from eras.training.batches import Asked, make_batch
-from eras.training.objective import log_loss
+from eras.training.products import by_products, softmax
 from eras.training.workspace import Workspace
 
 Measure = Literal["mrr", "loss", "train-mrr"]
@@ -79,7 +79,7 @@ class OneShot:
         h, r = net.entities[batch.entity], net.relations[batch.relation]
         q = query(h, r, batch.segments)
         wanted = Asked(batch.answer_row, batch.answer_entity, batch.counts)
-        loss, dq, _ = log_loss(q, net.entities, wanted, Workspace(len(asked), self.memory_mb))
+        loss, dq, _ = by_products(softmax, q, net.entities, wanted, Workspace(len(asked), self.memory_mb))
         order = net.arrange(asked.entity, asked.relation, asked.side).order
         group, side = net.groups[asked.relation[order]], asked.side[order]
         M = candidate[0].blocks
