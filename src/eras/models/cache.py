@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from torch import Tensor
 
-_CACHE_BYTES = 4 << 20
+_CACHE_BYTES = 2 << 20
 
 
 def rows_in_cache(scores: Tensor) -> Iterator[slice]:
