@@ -81,9 +81,6 @@ class EmbeddingModel(nn.Module):
     multiple: ClassVar[int] = 1
     """What `dim` must be a multiple of."""
 
-    directions: ClassVar[bool] = False
-    """Whether relations are directions alone: their length says nothing, so no penalty makes them shorter."""
-
     Options: ClassVar[type[Options]] = Options
     relations: nn.Parameter
 

@@ -13,7 +13,6 @@ class QuatE(Product):
     """entities, relations: (rows, dim), the four parts of dim / 4 quaternions one after the other."""
 
     multiple = 4
-    directions = True
 
     def build(self, rows: int, dim: int) -> None:
         self.relations = nn.Parameter(torch.zeros(rows, dim))

@@ -90,8 +90,7 @@ class AutogradStepper(Stepper[EmbeddingModel]):
         counts = torch.from_numpy(asked.counts[picked].astype(np.float32)).to(model.device)
         total = _powers(model.entities, answers.entity, power).sum()
         total = total + (counts * _powers(model.entities, asked.entity[picked], power)).sum()
-        if not model.directions:
-            total = total + (counts * _powers(model.relations, rows, power)).sum()
+        total = total + (counts * _powers(model.relations, rows, power)).sum()
         total = total * (config.reg_weight / len(answers.row))
         torch.autograd.backward(total)
         return float(total.detach())
