@@ -65,19 +65,20 @@ def contract(x: Tensor, y: Tensor, cells: Cells, blocks: int, out: Tensor | None
 
     x, y, out: (rows, dim), each row cut into `blocks` equal parts.
     """
-    out = torch.empty_like(x) if out is None else out
-    xs, ys, parts = x.chunk(blocks, 1), y.chunk(blocks, 1), out.chunk(blocks, 1)
-    empty = set(range(blocks))
+    empty = set() if out is None else set(range(blocks))
+    out = torch.zeros_like(x) if out is None else out  # autograd can add to zeros, not write into what is given
+    xs, ys, width = x.chunk(blocks, 1), y.chunk(blocks, 1), out.shape[1] // blocks
     for a, b, c, sign in cells:
+        part = out.narrow(1, c * width, width)
         if c not in empty:
-            parts[c].addcmul_(xs[a], ys[b], value=sign)
+            part.addcmul_(xs[a], ys[b], value=sign)
             continue
         empty.remove(c)
-        torch.mul(xs[a], ys[b], out=parts[c])
+        torch.mul(xs[a], ys[b], out=part)
         if sign < 0:
-            parts[c].neg_()
+            part.neg_()
     for c in empty:
-        parts[c].zero_()
+        out.narrow(1, c * width, width).zero_()
     return out
 
 
@@ -95,14 +96,16 @@ class Segment:
 
 def query(h: Tensor, r: Tensor, segments: Sequence[Segment], out: Tensor | None = None) -> Tensor:
     """q (rows, dim) with score = q · t, where each segment of rows has its own structure; in `out` if given."""
-    q = torch.empty_like(h) if out is None else out
     if len(segments) > MANY_SEGMENTS:
         M = segments[0].plan.blocks
-        torch.bmm(_coefficients(segments, h), _products(h, r, M), out=q.view(len(h), M, -1))
-        return q
+        room = None if out is None else out.view(len(h), M, -1)
+        return torch.bmm(_coefficients(segments, h), _products(h, r, M), out=room).view_as(h)
+    if out is None:
+        parts = [contract(s.of(h), s.of(r), s.plan.to_tail, s.plan.blocks) for s in segments]
+        return torch.cat(parts) if parts else torch.zeros_like(h)
     for s in segments:
-        contract(s.of(h), s.of(r), s.plan.to_tail, s.plan.blocks, s.of(q))
-    return q
+        contract(s.of(h), s.of(r), s.plan.to_tail, s.plan.blocks, s.of(out))
+    return out
 
 
 def query_backward(
