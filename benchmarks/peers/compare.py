@@ -49,7 +49,7 @@ def main(
     graph: str = "fb15k237",
     dim: int = 256,
     batch: int = 512,
-    steps: int = 20,
+    steps: int = 40,
     questions: int = 100,
     repeats: int = 5,
     ranked: Mapping[str, int] = RANKED,
