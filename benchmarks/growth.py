@@ -58,6 +58,7 @@ def draw(rows: dict[str, dict[str, Any]], dim: int, path: Path) -> None:
     """Two panels over the number of entities, all axes logarithmic: time of a triple, memory of an entity."""
     import matplotlib
     from matplotlib.figure import Figure
+    from matplotlib.ticker import LogLocator, NullFormatter, StrMethodFormatter
 
     from eras.report.figure import GREY, STYLE, marks, save
 
@@ -71,6 +72,9 @@ def draw(rows: dict[str, dict[str, Any]], dim: int, path: Path) -> None:
                 values = [row[f"{kind}, {column}"] for row in rows.values()]
                 axes.plot(entities, values, color=colour, marker=marker, markersize=5, label=labels[kind])
             axes.set(xscale="log", yscale="log", xlabel="entities", ylabel=label)
+            axes.yaxis.set_major_locator(LogLocator(subs=(1, 2, 5)))
+            axes.yaxis.set_major_formatter(StrMethodFormatter("{x:,.0f}"))
+            axes.yaxis.set_minor_formatter(NullFormatter())
             if column == "bytes/entity":
                 tables = 3 * 4 * dim
                 axes.axhline(tables, color=GREY, linewidth=1, linestyle="--", label=f"three tables: {tables}")
