@@ -1,8 +1,8 @@
 """How each model that is no block structure is trained where nothing else is said.
 
-From the papers: Adam and its learning rate for the networks, self-adversarial weights for TransE (as in RotatE's paper, its
-margins included). Where settings belong to one data set, what does well on validation of UMLS and FB15k-237 stands in
-their place: ConvE, HypER and TuckER, whose papers have a binary loss and hundreds of epochs, learn in a few with
+From the papers: Adam and its learning rate for the networks, self-adversarial weights for TransE (as in RotatE's paper,
+its margins included). Where settings belong to one data set, what does well on validation of UMLS and FB15k-237 stands
+in their place: ConvE, HypER and TuckER, whose papers have a binary loss and hundreds of epochs, learn in a few with
 softmax. `dim` is an upper bound.
 """
 
@@ -16,15 +16,15 @@ _DISTANCE = {**_ADAM, "loss": "softmax", "lr": 1e-2}
 
 RECIPES: dict[str, dict[str, Any]] = {
     "transe": {**_ADAM, "loss": "self-adversarial", "margin": 6.0, "lr": 1e-3},
-    "transh": {**_DISTANCE},
-    "rotate": {**_DISTANCE},
+    "transh": _DISTANCE,
+    "rotate": _DISTANCE,
     "rescal": {"dim": 128, "init": "xavier"},
     "hole": {"init": "xavier"},
     "holex": {"init": "xavier"},
     "quate": {"init": "xavier"},
-    "tucker": {**_NETWORK},
-    "conve": {**_NETWORK},
-    "hyper": {**_NETWORK},
+    "tucker": _NETWORK,
+    "conve": _NETWORK,
+    "hyper": _NETWORK,
     "ntn": {**_ADAM, "lr": 1e-3, "dim": 64},
 }
 
