@@ -73,9 +73,8 @@ def test_ranks_equal_a_brute_force_oracle_under_ties(
 def test_blocks_under_the_memory_budget_change_nothing() -> None:
     rng = np.random.default_rng(0)
     n = 20_000
-    entities = torch.from_numpy(
-        rng.integers(-99, 99, size=(n, 4))
-    ).float()  # whole numbers: sums in any order are equal
+    whole_numbers = rng.integers(-99, 99, size=(n, 4))  # whose sums are the same in any order
+    entities = torch.from_numpy(whole_numbers).float()
 
     class Random:
         n_entities = n
