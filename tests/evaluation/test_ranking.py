@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 
 from eras.errors import DivergedError
 from eras.evaluation import answer_losses, breakdown, metrics, rank
+from eras.evaluation.ranking import MANY, SLICE, SORTED_AT_ONCE
 from eras.graph.queries import HEAD, TAIL, Queries
 
 
@@ -90,6 +91,30 @@ def test_blocks_under_the_memory_budget_change_nothing() -> None:
         scores = entities @ entities[row["head"]]
         others = np.setdiff1d(np.arange(n), triples[triples[:, 0] == row["head"], 2])
         assert row["low"] == 1 + (scores[others] > scores[row["tail"]]).sum()
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_questions_with_any_number_of_answers_are_ranked_alike(dtype: type) -> None:
+    rng = np.random.default_rng(0)
+    n, answers = 2 * SLICE + 100, [1, 1, 2, 3, MANY, 3 * MANY, *range(MANY + 1, MANY + 2 + SORTED_AT_ONCE)]
+    scores = rng.integers(-50, 50, size=(len(answers), n)).astype(dtype)
+    scores[scores == 0] *= rng.choice([-1, 1], size=(scores == 0).sum())  # 0 and −0 are level
+
+    class Given:
+        n_entities = n
+
+        def scores(self, entity: Any, relation: Any, side: Any) -> torch.Tensor:
+            return torch.from_numpy(scores[entity % len(scores)].T.copy())
+
+    tails = [rng.permutation(n)[:count] for count in answers]
+    triples = np.array([(h, 0, t) for h, those in enumerate(tails) for t in those])
+    every = Queries.of(triples, n, 1)
+    ranked = rank(Given(), every, every).filter(pl.col("side") == "tail")
+    for head, _, tail, _, low, high, candidates in ranked.iter_rows():
+        others = np.delete(scores[head], tails[head])
+        own = scores[head, tail]
+        assert (low, high) == (1 + (others > own).sum(), 1 + (others >= own).sum())
+        assert candidates == 1 + len(others)
 
 
 def test_scores_that_are_not_finite_are_refused() -> None:

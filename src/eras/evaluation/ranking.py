@@ -17,14 +17,23 @@ from torch import Tensor
 from eras.errors import DivergedError
 from eras.graph.queries import TAIL, Answers, Ints, Queries
 
-MOST_QUERIES = 2048
-"""Queries ranked at a time, at most: enough for a fast product, few enough to stay near the cache."""
+MOST_QUERIES = 2000
+"""Queries ranked at a time, at most: enough for a fast product.
 
-SLICE = 512
-"""Entities compared at a time."""
+No power of two: the scores of one query are a row apart, and a cache has few places for what lies 2ⁿ apart.
+"""
 
-FAR = 1024
+SLICE = 1024
+"""Entities compared at a time: their scores stay in cache."""
+
+FAR = 2048
 """What a score above counts, where one below counts 1: more than a slice has."""
+
+MANY = 32
+"""With more answers than that, sorting the scores of a query is faster than comparing them with each."""
+
+SORTED_AT_ONCE = 64
+"""Queries whose scores are copied and sorted at a time: few, as memory is bounded."""
 
 BITS = {torch.float32: torch.int32, torch.float64: torch.int64}
 
@@ -59,11 +68,12 @@ def rank(
     """
     block = queries_at_a_time(model.n_entities, memory_mb)
     room: Tensor | None = None
-    lows, highs, candidates = [], [], []
-    for start in range(0, len(asked), block):
-        picked = np.arange(start, min(start + block, len(asked)))
+    low, high, candidates = (np.empty(len(asked.answers), dtype=np.int64) for _ in range(3))
+    order = np.argsort(-asked.counts, kind="stable")  # alike many answers are compared at once
+    for start in range(0, len(order), block):
+        picked = order[start : start + block]
         entity, relation, side = asked.entity[picked], asked.relation[picked], asked.side[picked]
-        answers = asked.answers_of(picked)
+        row, place = asked.places_of(picked)
         others = known.answers_of(known.find(entity, relation, side))
         if room is not None and isinstance(model, RoomyRanker):
             out = room[: model.n_entities * len(picked)].view(model.n_entities, len(picked))
@@ -71,14 +81,12 @@ def rank(
         else:
             scores = model.scores(entity, relation, side)
             room = scores.view(-1) if isinstance(model, RoomyRanker) else None
-        low, high = _count(scores, answers, others)
-        lows.append(low)
-        highs.append(high)
+        low[place], high[place] = _count(scores, Answers(row, asked.answers[place]), others)
         excluded = np.bincount(others.row, minlength=len(picked))
-        candidates.append((model.n_entities - excluded + 1)[answers.row])
+        candidates[place] = (model.n_entities - excluded + 1)[row]
         if on_progress:
-            on_progress(int(picked[-1]) + 1, len(asked))
-    return _table(asked, np.concatenate(lows), np.concatenate(highs), np.concatenate(candidates))
+            on_progress(start + len(picked), len(asked))
+    return _table(asked, low, high, candidates)
 
 
 def queries_at_a_time(n_entities: int, memory_mb: int) -> int:
@@ -87,54 +95,64 @@ def queries_at_a_time(n_entities: int, memory_mb: int) -> int:
 
 
 def _count(scores: Tensor, answers: Answers, others: Answers) -> tuple[Ints, Ints]:
-    """Ranks (low, high) of each answer in scores (n_entities, queries), which is overwritten."""
+    """Ranks (low, high) of each answer in scores (n_entities, queries), which is overwritten.
+
+    The queries with most answers come first.
+    """
     device = scores.device
-    row, entity = torch.from_numpy(answers.row).to(device), torch.from_numpy(answers.entity).to(device)
-    own = scores[entity, row]
+    own = scores[torch.from_numpy(answers.entity).to(device), torch.from_numpy(answers.row).to(device)]
     if not torch.isfinite(own).all():
         raise DivergedError(
             "the model's scores are not finite: it cannot be ranked (was it trained with too high a lr?)"
         )
     scores[torch.from_numpy(others.entity).to(device), torch.from_numpy(others.row).to(device)] = -torch.inf
-    # The first answer of every query comes first.
-    later = np.zeros(len(answers.row), dtype=bool)
-    later[1:] = answers.row[1:] == answers.row[:-1]
-    order = torch.from_numpy(np.argsort(later, kind="stable")).to(device)
-    above, below = _compare(scores, row[order], own[order])
-    low, high = torch.empty_like(row), torch.empty_like(row)
-    low[order], high[order] = above + 1, len(scores) - below + 1
-    return low.cpu().numpy(), high.cpu().numpy()
+    counts = np.bincount(answers.row)
+    queries = int((counts > MANY).sum())
+    theirs = int(counts[:queries].sum())
+    low, high = np.empty_like(answers.row), np.empty_like(answers.row)
+    low[:theirs], high[:theirs] = _look_up(scores[:, :queries], own[:theirs], counts[:queries])
+    low[theirs:], high[theirs:] = _compare(scores[:, queries:], own[theirs:], counts[queries:])
+    return low, high
 
 
-def _compare(scores: Tensor, row: Tensor, own: Tensor) -> tuple[Tensor, Tensor]:
-    """How many scores of column row[i] are above own[i], and how many below; the first rows are 0, 1, 2 …
+def _look_up(scores: Tensor, own: Tensor, counts: Ints) -> tuple[Ints, Ints]:
+    """Ranks among columns of scores that are sorted first; column i has the next counts[i] of `own`."""
+    low, high = np.empty(len(own), dtype=np.int64), np.empty(len(own), dtype=np.int64)
+    ends, own_scores = np.cumsum(counts), own.cpu().numpy()
+    for first in range(0, len(counts), SORTED_AT_ONCE):
+        some = slice(first, first + SORTED_AT_ONCE)
+        columns = scores[:, some].contiguous().t().contiguous().cpu().numpy()  # in two steps, which is faster than one
+        columns.sort(axis=1)
+        for column, start, end in zip(columns, (ends - counts)[some], ends[some], strict=True):
+            mine = own_scores[start:end]
+            low[start:end] = 1 + len(column) - np.searchsorted(column, mine, side="right")
+            high[start:end] = 1 + len(column) - np.searchsorted(column, mine, side="left")
+    return low, high
 
-    So the first answers meet the scores as they lie. Further ones meet copies of their columns, laid out as rows, which
-    are copied faster. All goes slice by slice, which stay in cache.
+
+def _compare(scores: Tensor, own: Tensor, counts: Ints) -> tuple[Ints, Ints]:
+    """Ranks among columns of scores as they lie; column i has the next counts[i] of `own`, and those do not rise.
+
+    First answers meet all columns, second answers the first columns, which have several, and so on: nothing is copied.
+    The sign of a difference says which is above: its bits, read as an integer, have the same sign, and are 0 where it
+    is 0. One sum counts both signs, −FAR for a score above and 1 for a score below.
     """
-    starts, queries = range(0, len(scores), SLICE), scores.shape[1]
-    several, which = torch.unique_consecutive(row[queries:], return_inverse=True)
-    own = own + 0.0  # no −0: minus 0 it would be −0, whose bits are those of a negative number
-    sums = torch.empty(len(starts), len(own), dtype=BITS[own.dtype], device=own.device)
-    room = scores.new_empty(min(SLICE, len(scores)) * queries)
+    starts, bits = range(0, len(scores), SLICE), BITS[own.dtype]
+    nth = np.arange(len(own)) - np.repeat(np.cumsum(counts) - counts, counts)
+    order, widths = np.argsort(nth, kind="stable"), np.bincount(nth).tolist()
+    own = own[torch.from_numpy(order).to(own.device)] + 0.0  # no −0: minus 0 it would be −0, which has a sign bit
+    sums = torch.empty(len(starts), len(own), dtype=bits, device=own.device)
+    room = scores.new_empty(min(SLICE, len(scores)) * scores.shape[1])
     for start, total in zip(starts, sums, strict=True):
         part = scores[start : start + SLICE]
-        _tally(own[:queries], part, 0, room, total[:queries])
-        columns = part.t().index_select(0, several)
-        for first in range(queries, len(own), queries):
-            these = slice(first, first + queries)
-            copies = columns.index_select(0, which[first - queries : first])
-            _tally(own[these, None], copies, 1, room, total[these])
-    return -(sums // FAR).sum(0), (sums % FAR).sum(0)
-
-
-def _tally(own: Tensor, scores: Tensor, dim: int, room: Tensor, out: Tensor) -> None:
-    """Into `out`: −FAR for each score above its own, and 1 for each below; one sum for both, as few are added up.
-
-    A difference, its bits read as an integer, has the sign that it has as a number, and is 0 where that is 0.
-    """
-    gap = torch.sub(own, scores, out=room[: scores.numel()].view(scores.shape))
-    torch.sum(gap.view(out.dtype).clamp_(-FAR, 1), dim, dtype=out.dtype, out=out)
+        for mine, out in zip(own.split_with_sizes(widths), total.split_with_sizes(widths), strict=True):
+            near = part[:, : len(mine)]
+            gap = torch.sub(mine, near, out=room[: near.numel()].view(near.shape))
+            torch.sum(gap.view(bits).clamp_(-FAR, 1), 0, dtype=bits, out=out)
+    above, below = -(sums // FAR).sum(0), (sums % FAR).sum(0)
+    low, high = np.empty_like(order), np.empty_like(order)
+    low[order], high[order] = (1 + above).cpu().numpy(), (1 + len(scores) - below).cpu().numpy()
+    return low, high
 
 
 def _table(asked: Queries, low: Ints, high: Ints, candidates: Ints) -> pl.DataFrame:

@@ -66,14 +66,19 @@ class Queries:
     def keys(self) -> Ints:
         return (self.side * self.n_relations + self.relation) * self.n_entities + self.entity
 
-    def answers_of(self, picked: Ints) -> Answers:
-        """The answers of the queries at positions `picked`, in the order of `picked`; −1 picks none."""
+    def places_of(self, picked: Ints) -> tuple[Ints, Ints]:
+        """(row, place): the query number `row[i]` of `picked` has the answer `answers[place[i]]`; −1 picks none."""
         found = picked >= 0
         counts = np.where(found, self.counts[picked], 0)
         row = np.repeat(np.arange(len(picked)), counts)
         first = np.where(found, self.offsets[picked], 0)
         within = np.arange(len(row)) - np.repeat(np.cumsum(counts) - counts, counts)
-        return Answers(row, self.answers[np.repeat(first, counts) + within])
+        return row, np.repeat(first, counts) + within
+
+    def answers_of(self, picked: Ints) -> Answers:
+        """The answers of the queries at positions `picked`, in the order of `picked`; −1 picks none."""
+        row, place = self.places_of(picked)
+        return Answers(row, self.answers[place])
 
     def find(self, entity: Ints, relation: Ints, side: Ints) -> Ints:
         """The positions of the given queries here, −1 where a query is not asked."""

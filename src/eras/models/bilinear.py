@@ -123,6 +123,8 @@ class BlockBilinear:
         """(B, dim): the vectors q with score = q · e for every candidate e, in the order given."""
         a = self.arrange(entity, relation, side)
         q = query(self.entities[a.entity], self.relations[a.relation], a.segments)
+        if len(a.segments) == 1:  # the order is as given
+            return q
         restored = torch.empty_like(q)
         restored[torch.from_numpy(a.order).to(self.device)] = q
         return restored
