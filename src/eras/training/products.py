@@ -54,9 +54,11 @@ def by_products(
         total += slopes.loss
         weight = (slopes.weight / n_answers).unsqueeze(1)
         weighted = torch.mul(qs, weight, out=workspace.like("weighted queries", qs))
-        torch.mm(scores.t(), entities, out=dq[start:stop]).mul_(weight)
-        for rows in rows_in_cache(scores):  # in runs this product is a tenth faster, the one above is not
+        mine = dq[start:stop].zero_()
+        for rows in reversed(rows_in_cache(scores)):  # the last rows of scores are still in cache
+            torch.addmm(mine, scores[rows].t(), entities[rows], out=mine)
             torch.addmm(d_entities[rows], scores[rows], weighted, beta=1.0 if start else 0.0, out=d_entities[rows])
+        mine *= weight
     return total / n_answers, dq, d_entities
 
 
