@@ -49,7 +49,8 @@ def main(
     graph: str = "fb15k237",
     dim: int = 256,
     batch: int = 512,
-    steps: int = 40,
+    steps: int = 10,
+    turns: int = 20,
     questions: int = 100,
     repeats: int = 5,
     ranked: Mapping[str, int] = RANKED,
@@ -58,6 +59,7 @@ def main(
 ) -> None:
     """`python` is the interpreter of an environment that has the peers; without it, one is made.
 
+    Training has `turns` of its own: short ones, as the speed of a machine changes within seconds.
     `size` is that of the triples to read, where humangene is not at hand; all else is done on `graph`.
     """
     pythons = {"eras": sys.executable, **dict.fromkeys(ranked, str(python or peers_python()))}
@@ -74,14 +76,14 @@ def main(
         for name, own in pythons.items():
             print(f"  starting {name}", flush=True)
             workers[name] = stack.enter_context(Worker(name, own, {"graph": str(path), **settings}))
-        training = _work(workers, repeats, lambda name: {"do": "train", "steps": steps})
+        training = _work(workers, turns, lambda name: {"do": "train", "steps": steps})
         ranking = _work(workers, repeats, lambda name: {"do": "rank", "triples": counts[name]})
         answering = _work(workers, repeats, lambda name: {"do": "answer", "questions": questions, "k": 10})
     about = {name: worker.about for name, worker in workers.items()}
     shown = {"graph": loaded.name, "dim": dim, "repeats": repeats}
     publish_beside_eras(
         "peers",
-        {**shown, "batch": batch, "steps in a turn": steps, "threads": settings["threads"]},
+        {**shown, "batch": batch, "turns": turns, "steps in a turn": steps, "threads": settings["threads"]},
         {name: _row(about[name], training[name], ranking[name], valid) for name in workers},
         "epoch, s",
         "ranking, s",
@@ -108,20 +110,16 @@ def _given(graph: Graph) -> Given:
     return Given(*names, *(part.astype(np.int64) for part in (graph.train, graph.valid, graph.test)))
 
 
-def _work(workers: Mapping[str, Worker], repeats: int, order: Callable[[str], dict[str, Any]]) -> Answers:
+def _work(workers: Mapping[str, Worker], turns: int, order: Callable[[str], dict[str, Any]]) -> Answers:
     """What each system answers to its order, turn by turn."""
-
-    def ask(name: str) -> dict[str, Any]:
-        print(f"  {name} has to {order(name)['do']}", flush=True)
-        return workers[name].ask(**order(name))
-
-    return in_turn({name: partial(ask, name) for name in workers}, repeats)
+    print(f"  all have to {order('eras')['do']}, in turn", flush=True)
+    return in_turn({name: partial(worker.ask, **order(name)) for name, worker in workers.items()}, turns)
 
 
 def _row(
     about: dict[str, Any], training: list[dict[str, Any]], ranking: list[dict[str, Any]], valid: int
 ) -> dict[str, Any]:
-    step = float(np.median([turn["seconds"] / turn["steps"] for turn in training]))
+    step = float(np.median([turn["seconds"] for turn in training]))
     row = {
         "step, ms": 1e3 * step,
         "steps of an epoch": about["steps_of_epoch"],

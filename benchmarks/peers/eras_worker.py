@@ -13,7 +13,7 @@ import torch
 
 from benchmarks.peers.questions import answering
 from benchmarks.peers.talk import Given, Talk, some
-from benchmarks.turns import full_batches
+from benchmarks.turns import full_batches, timed
 from eras.evaluation import rank
 from eras.graph import Graph, Vocabulary
 from eras.graph.model import Triples
@@ -46,10 +46,8 @@ class Eras:
         self.model = Model(scorer, function, self.graph, config, {})
 
     def train(self, steps: int) -> dict[str, Any]:
-        began = time.perf_counter()
-        for _ in range(steps):
-            self.stepper.step(*next(self.places))
-        return {"seconds": time.perf_counter() - began, "steps": steps, "per_epoch": 0.0}
+        step = timed(lambda: self.stepper.step(*next(self.places)))
+        return {"seconds": [step() for _ in range(steps)], "per_epoch": 0.0}
 
     def rank(self, triples: int) -> dict[str, Any]:
         """Sorting the facts to filter by counts, as it does for PyKEEN."""

@@ -101,20 +101,23 @@ class Orders(TrainingCallback):  # type: ignore[misc]  # its base is known only 
     def __init__(self, talk: Talk, ranking: Ranking, answers: Answers) -> None:
         super().__init__()
         self.talk, self.ranking, self.answers = talk, ranking, answers
-        self.left, self.steps, self.began = 1, 0, 0.0
+        self.steps = 0
+        self.seconds: list[float] = []
+        self.began = time.perf_counter()
 
     def post_batch(self, epoch: int, batch: Any, **kwargs: Any) -> None:
-        self.left -= 1
-        if self.left:
+        ended = time.perf_counter()
+        self.seconds.append(ended - self.began)
+        self.began = ended
+        if len(self.seconds) < self.steps:
             return
         if self.steps:
-            seconds = time.perf_counter() - self.began
-            self.talk.answer(seconds=seconds, steps=self.steps, per_epoch=0.0)
+            self.talk.answer(seconds=self.seconds, per_epoch=0.0)
         else:
             self.talk.answer(steps_of_epoch=self._steps_of_epoch(len(batch["pairs"])))
         order = self.talk.serve({"rank": self.ranking.measure, "answer": self.answers.measure})
         self.model.train()  # both have set it to evaluation
-        self.left = self.steps = order["steps"]
+        self.steps, self.seconds = order["steps"], []
         self.began = time.perf_counter()
 
     def _steps_of_epoch(self, batch: int) -> int:

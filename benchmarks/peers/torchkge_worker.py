@@ -22,6 +22,7 @@ from torchkge.utils.training import TrainDataLoader, Trainer  # type: ignore[imp
 
 from benchmarks.peers.questions import answering
 from benchmarks.peers.talk import Given, Talk, Triples, some
+from benchmarks.turns import timed
 
 RANK_BATCHES = 1, 4, 16, 64
 """Triples ranked at a time: the fastest of these is used. A larger one takes gigabytes."""
@@ -69,9 +70,8 @@ class Training:
         began = time.perf_counter()
         batches = iter(self.loader)
         drawn = time.perf_counter()
-        for _ in range(steps):
-            self.trainer.process_batch(next(batches))
-        return {"seconds": time.perf_counter() - drawn, "steps": steps, "per_epoch": drawn - began}
+        step = timed(lambda: self.trainer.process_batch(next(batches)))
+        return {"seconds": [step() for _ in range(steps)], "per_epoch": drawn - began}
 
 
 class Ranking:

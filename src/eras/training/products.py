@@ -69,7 +69,7 @@ def softmax(entities: Tensor, q: Tensor, asked: Asked, scores: Tensor, workspace
     """
     # Powers of two are a third faster than those of e, so the logarithm of e goes into the queries.
     scaled = torch.mul(q, _LOG2_E, out=workspace.like("scaled queries", q)).t()
-    powers = _exponentiate(entities, scaled, asked, scores)
+    powers = _exponentiate(entities, scaled, asked, scores, workspace)
     loss = (asked.counts * (powers.shift + powers.total.log())).sum() - powers.answers.sum()
     scores[asked.answer, asked.row] -= (powers.total / asked.counts)[asked.row]
     return Slopes(loss, asked.counts / powers.total)
@@ -83,7 +83,7 @@ class Powers(NamedTuple):
     total: Tensor
 
 
-def _exponentiate(entities: Tensor, scaled: Tensor, asked: Asked, scores: Tensor) -> Powers:
+def _exponentiate(entities: Tensor, scaled: Tensor, asked: Asked, scores: Tensor, workspace: Workspace) -> Powers:
     """Write exp(E qᵀ + log_weight − shift) into `scores`; scaled: qᵀ · log₂ e.
 
     No maximum is subtracted first: floating-point numbers are as exact near 2⁹⁰ as near 1, and scores that are too
@@ -92,10 +92,11 @@ def _exponentiate(entities: Tensor, scaled: Tensor, asked: Asked, scores: Tensor
     weight = None if asked.log_weight is None else asked.log_weight * _LOG2_E
     total = scaled.new_zeros(scaled.shape[1])
     for rows in rows_in_cache(scores):
-        part = torch.mm(entities[rows], scaled, out=scores[rows])
+        # A product is faster into memory that is in cache already.
+        part = torch.mm(entities[rows], scaled, out=workspace.like("run of scores", scores[rows]))
         if weight is not None:
             part += weight[rows]
-        total += part.exp2_().sum(0)
+        total += torch.exp2(part, out=scores[rows]).sum(0)
     answers = scores[asked.answer, asked.row]
     if float(total.max()) < _SAFE and float(torch.cat([total, answers]).min()) > 1 / _SAFE:
         return Powers(answers.log(), torch.zeros_like(total), total)
