@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from torch import Tensor
 
-_CACHE_BYTES = 2 << 20
+_CACHE_BYTES = 3 << 20
 
 
 def rows_in_cache(scores: Tensor) -> list[slice]:
