@@ -107,7 +107,7 @@ class StandAlone:
             # A search that is stopped between two trials leaves those that were begun: no news for its user.
             warnings.filterwarnings("ignore", "[0-9]+ tasks (which were|have been)")
             run = Parallel(n_jobs=self.workers, return_as="generator")
-            with _deaf_children():
+            with _deaf_children(), _warned_less("ignore:resource_tracker:UserWarning"):
                 trials = run(delayed(_in_worker)(*self._prepared(replica), f, epochs) for f, replica in wanted)
             yield from trials
 
@@ -147,6 +147,23 @@ def _deaf_children() -> Iterator[None]:
         yield
     finally:
         signal.signal(signal.SIGINT, before)
+
+
+@contextmanager
+def _warned_less(filter_: str) -> Iterator[None]:
+    """Processes started here inherit a filter of warnings.
+
+    One of them removes semaphores that are left over. It warns where a search ends just as it removes them itself.
+    """
+    before = os.environ.get("PYTHONWARNINGS")
+    os.environ["PYTHONWARNINGS"] = f"{before},{filter_}" if before else filter_
+    try:
+        yield
+    finally:
+        if before is None:
+            del os.environ["PYTHONWARNINGS"]
+        else:
+            os.environ["PYTHONWARNINGS"] = before
 
 
 def _in_worker(task: Task, config: TrainConfig, function: ScoringFunction, epochs: int) -> Trial:
