@@ -31,6 +31,7 @@ from eras.search.start import HAND_DESIGNED, hand_designed
 from eras.store import Model, claim
 from eras.store.directory import going_on, read_config, read_manifest, working_in, write_function, write_manifest
 from eras.training import Report, TrainConfig, recommend
+from eras.training.defaults import NEGATIVES
 
 METHOD = "evolution"
 
@@ -141,7 +142,10 @@ def fit(
 
 
 def plan_fit(view: TrainingView, seconds: float | None, blocks: int, **settings: Any) -> tuple[FitPlan, TrainConfig]:
-    """Divide the time, after measuring what an epoch takes; too little of it is refused, with what would do."""
+    """Divide the time, after measuring what an epoch takes; too little of it is refused, with what would do.
+
+    Where the time given would end training on a large graph early, it compares answers with a sample of entities.
+    """
     Space(blocks, 1)
     config = resolved(recommend(view, blocks, **{"full_epochs": 0, **settings}))
     if "dim" not in settings:
@@ -158,6 +162,9 @@ def plan_fit(view: TrainingView, seconds: float | None, blocks: int, **settings:
     left = total - search_seconds
     trained = everyone if left / everyone >= epoch * config.epochs / 2 else 2
     epochs = min(config.epochs, int(left / (trained * epoch)))
+    large = len(view.entities) > 2 * NEGATIVES
+    if seconds and large and epochs < config.epochs / 2 and not config.negatives and "negatives" not in settings:
+        return plan_fit(view, seconds, blocks, **settings, negatives=NEGATIVES)
     if epochs < min(LEAST_EPOCHS, config.epochs) or search_seconds < LEAST_SEARCH:
         needed = max(2 * LEAST_EPOCHS * epoch / (1 - SEARCH_SHARE), LEAST_SEARCH / SEARCH_SHARE)
         raise SettingError(
