@@ -18,6 +18,8 @@ from eras.evaluation.ranking import queries_at_a_time
 from eras.graph import Graph
 from eras.graph.queries import Queries
 from eras.models import BlockBilinear
+from eras.models.cache import rows_in_cache
+from eras.models.multiply import product
 from eras.scoring import named
 
 MEMORY_MB = 512
@@ -89,7 +91,8 @@ class Product:
         for start in range(0, n_queries, block):
             q = self._q[: n_queries - start]
             scores = self._room[: len(self._entities) * len(q)].view(len(self._entities), len(q))
-            torch.mm(self._entities, q.t(), out=scores)
+            for rows in rows_in_cache(scores):
+                product(self._entities[rows], q, scores[rows])
 
 
 if __name__ == "__main__":

@@ -137,7 +137,7 @@ def _compare(scores: Tensor, own: Tensor, counts: Ints) -> tuple[Ints, Ints]:
     The sign of a difference says which is above: its bits, read as an integer, have the same sign, and are 0 where it
     is 0. One sum counts both signs, −FAR for a score above and 1 for a score below.
     """
-    starts, bits = range(0, len(scores), SLICE), BITS[own.dtype]
+    starts, bits = range(0, len(scores), SLICE)[::-1], BITS[own.dtype]  # what was scored last may still be in cache
     nth = np.arange(len(own)) - np.repeat(np.cumsum(counts) - counts, counts)
     order, widths = np.argsort(nth, kind="stable"), np.bincount(nth).tolist()
     own = own[torch.from_numpy(order).to(own.device)] + 0.0  # no −0: minus 0 it would be −0, which has a sign bit

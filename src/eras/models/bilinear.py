@@ -18,6 +18,8 @@ from torch import Tensor
 
 from eras.errors import SettingError
 from eras.graph.queries import HEAD, TAIL
+from eras.models.cache import rows_in_cache
+from eras.models.multiply import product
 from eras.scoring import ScoringFunction
 from eras.scoring.query import Plan, Segment, contract, query
 
@@ -134,7 +136,10 @@ class BlockBilinear:
         return self.scores_into(self.entities.new_empty(self.n_entities, len(entity)), entity, relation, side)
 
     def scores_into(self, out: Tensor, entity: Ints, relation: Ints, side: Ints) -> Tensor:
-        return torch.mm(self.entities, self.queries(entity, relation, side).t(), out=out)
+        q = self.queries(entity, relation, side)
+        for rows in rows_in_cache(out):
+            product(self.entities[rows], q, out[rows])
+        return out
 
     def vector(self, kind: Literal["entity", "relation"], number: int) -> Tensor:
         return (self.entities if kind == "entity" else self.relations)[number]

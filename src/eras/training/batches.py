@@ -31,6 +31,8 @@ class Asked:
 
     def part(self, start: int, stop: int) -> Asked:
         """What the questions from `start` to before `stop` ask for."""
+        if (start, stop) == (0, len(self.counts)):
+            return self
         first, last = torch.searchsorted(self.row, torch.tensor([start, stop], device=self.row.device)).tolist()
         return Asked(self.row[first:last] - start, self.answer[first:last], self.counts[start:stop], self.log_weight)
 

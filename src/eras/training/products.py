@@ -15,6 +15,7 @@ import torch
 from torch import Tensor
 
 from eras.models.cache import rows_in_cache
+from eras.models.multiply import product
 from eras.training.batches import Asked
 from eras.training.workspace import Workspace
 
@@ -54,11 +55,12 @@ def by_products(
         total += slopes.loss
         weight = (slopes.weight / n_answers).unsqueeze(1)
         weighted = torch.mul(qs, weight, out=workspace.like("weighted queries", qs))
-        mine = dq[start:stop].zero_()
-        for rows in reversed(rows_in_cache(scores)):  # the last rows of scores are still in cache
-            torch.addmm(mine, scores[rows].t(), entities[rows], out=mine)
-            torch.addmm(d_entities[rows], scores[rows], weighted, beta=1.0 if start else 0.0, out=d_entities[rows])
-        mine *= weight
+        torch.mm(scores.t(), entities, out=dq[start:stop]).mul_(weight)
+        for rows in rows_in_cache(scores):
+            room = None if start else d_entities[rows]
+            part = product(scores[rows], weighted.t(), room, recurring=asked.log_weight is None)
+            if start:
+                d_entities[rows] += part
     return total / n_answers, dq, d_entities
 
 
@@ -68,8 +70,8 @@ def softmax(entities: Tensor, q: Tensor, asked: Asked, scores: Tensor, workspace
     The slope is weight · (exp − total / c at the answers), whose weight is c / total: no further pass is needed.
     """
     # Powers of two are a third faster than those of e, so the logarithm of e goes into the queries.
-    scaled = torch.mul(q, _LOG2_E, out=workspace.like("scaled queries", q)).t()
-    powers = _exponentiate(entities, scaled, asked, scores, workspace)
+    scaled = torch.mul(q, _LOG2_E, out=workspace.like("scaled queries", q))
+    powers = _exponentiate(entities, scaled, asked, scores)
     loss = (asked.counts * (powers.shift + powers.total.log())).sum() - powers.answers.sum()
     scores[asked.answer, asked.row] -= (powers.total / asked.counts)[asked.row]
     return Slopes(loss, asked.counts / powers.total)
@@ -83,17 +85,16 @@ class Powers(NamedTuple):
     total: Tensor
 
 
-def _exponentiate(entities: Tensor, scaled: Tensor, asked: Asked, scores: Tensor, workspace: Workspace) -> Powers:
-    """Write exp(E qᵀ + log_weight − shift) into `scores`; scaled: qᵀ · log₂ e.
+def _exponentiate(entities: Tensor, scaled: Tensor, asked: Asked, scores: Tensor) -> Powers:
+    """Write exp(E qᵀ + log_weight − shift) into `scores`; scaled: q · log₂ e.
 
     No maximum is subtracted first: floating-point numbers are as exact near 2⁹⁰ as near 1, and scores that are too
     large or too small for that (beyond about ±60) are noticed by their sums and done over, shifted.
     """
     weight = None if asked.log_weight is None else asked.log_weight * _LOG2_E
-    total = scaled.new_zeros(scaled.shape[1])
+    total = scaled.new_zeros(len(scaled))
     for rows in rows_in_cache(scores):
-        # A product is faster into memory that is in cache already.
-        part = torch.mm(entities[rows], scaled, out=workspace.like("run of scores", scores[rows]))
+        part = product(entities[rows], scaled, recurring=weight is None)
         if weight is not None:
             part += weight[rows]
         total += torch.exp2(part, out=scores[rows]).sum(0)
@@ -101,7 +102,7 @@ def _exponentiate(entities: Tensor, scaled: Tensor, asked: Asked, scores: Tensor
     if float(total.max()) < _SAFE and float(torch.cat([total, answers]).min()) > 1 / _SAFE:
         return Powers(answers.log(), torch.zeros_like(total), total)
 
-    torch.mm(entities, scaled, out=scores)
+    torch.mm(entities, scaled.t(), out=scores)
     answers = scores[asked.answer, asked.row] / _LOG2_E
     if weight is not None:
         scores += weight

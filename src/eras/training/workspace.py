@@ -14,17 +14,24 @@ class Rooms:
 
     def __init__(self) -> None:
         self._rooms: dict[str, Tensor] = {}
+        self._last: dict[str, Tensor] = {}  # what was asked for last, as that mostly comes again
 
     def room(self, purpose: str, rows: int, columns: int, like: Tensor) -> Tensor:
         """(rows, columns), of the type and on the device of `like`."""
-        size = rows * columns
+        last = self._last.pop(purpose, None)
+        if last is None or last.shape != (rows, columns):
+            last = self._whole(purpose, rows * columns, like)[: rows * columns].view(rows, columns)
+        self._last[purpose] = last
+        return last
+
+    def _whole(self, purpose: str, size: int, like: Tensor) -> Tensor:
         room = self._rooms.pop(purpose, None)
         if room is None or len(room) < size:
             wanted = size if room is None else int(_SLACK * size)
             room = None  # freed before more is asked for
             room = torch.empty(wanted, dtype=like.dtype, device=like.device)
         self._rooms[purpose] = room
-        return room[:size].view(rows, columns)
+        return room
 
     def like(self, purpose: str, table: Tensor) -> Tensor:
         """Of the shape of `table` (n, dim)."""
