@@ -20,6 +20,7 @@ class Rooms:
         """(rows, columns), of the type and on the device of `like`."""
         last = self._last.pop(purpose, None)
         if last is None or last.shape != (rows, columns):
+            last = None  # it holds the memory that `_whole` may free
             last = self._whole(purpose, rows * columns, like)[: rows * columns].view(rows, columns)
         self._last[purpose] = last
         return last
