@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 from eras.graph.queries import TAIL
 from eras.models import BlockBilinear
 from eras.models.cache import rows_in_cache
-from eras.models.multiply import product
+from eras.models.multiply import product, product_into
 from eras.scoring import named
 
 
@@ -19,7 +19,7 @@ def test_a_product_is_that_of_its_factors(shape: tuple[int, int, int], recurring
     exact = x.double() @ turned.double()
     for w in (turned.t(), turned.t().contiguous()):
         room = torch.full((n, m), torch.nan)
-        assert product(x, w, room, recurring=recurring) is room
+        assert product_into(room, x, w, recurring=recurring) is room
         for found in (room, product(x, w, recurring=recurring)):
             torch.testing.assert_close(found.double(), exact, rtol=1e-4, atol=1e-4)
 

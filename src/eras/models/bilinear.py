@@ -19,7 +19,7 @@ from torch import Tensor
 from eras.errors import SettingError
 from eras.graph.queries import HEAD, TAIL
 from eras.models.cache import rows_in_cache
-from eras.models.multiply import product
+from eras.models.multiply import product_into
 from eras.scoring import ScoringFunction
 from eras.scoring.query import Plan, Segment, contract, query
 
@@ -138,7 +138,7 @@ class BlockBilinear:
     def scores_into(self, out: Tensor, entity: Ints, relation: Ints, side: Ints) -> Tensor:
         q = self.queries(entity, relation, side)
         for rows in rows_in_cache(out):
-            product(self.entities[rows], q, out[rows])
+            product_into(out[rows], self.entities[rows], q)
         return out
 
     def vector(self, kind: Literal["entity", "relation"], number: int) -> Tensor:

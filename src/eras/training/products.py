@@ -15,7 +15,7 @@ import torch
 from torch import Tensor
 
 from eras.models.cache import rows_in_cache
-from eras.models.multiply import product
+from eras.models.multiply import product, product_into
 from eras.training.batches import Asked
 from eras.training.workspace import Workspace
 
@@ -57,10 +57,11 @@ def by_products(
         weighted = torch.mul(qs, weight, out=workspace.like("weighted queries", qs))
         torch.mm(scores.t(), entities, out=dq[start:stop]).mul_(weight)
         for rows in rows_in_cache(scores):
-            room = None if start else d_entities[rows]
-            part = product(scores[rows], weighted.t(), room, recurring=asked.log_weight is None)
-            if start:
-                d_entities[rows] += part
+            factors, recurring = (scores[rows], weighted.t()), asked.log_weight is None
+            if start == 0:
+                product_into(d_entities[rows], *factors, recurring=recurring)
+            else:
+                d_entities[rows] += product(*factors, recurring=recurring)
     return total / n_answers, dq, d_entities
 
 
@@ -71,7 +72,7 @@ def softmax(entities: Tensor, q: Tensor, asked: Asked, scores: Tensor, workspace
     """
     # Powers of two are a third faster than those of e, so the logarithm of e goes into the queries.
     scaled = torch.mul(q, _LOG2_E, out=workspace.like("scaled queries", q))
-    powers = _exponentiate(entities, scaled, asked, scores)
+    powers = _exponentiate(entities, scaled, asked, scores, workspace)
     loss = (asked.counts * (powers.shift + powers.total.log())).sum() - powers.answers.sum()
     scores[asked.answer, asked.row] -= (powers.total / asked.counts)[asked.row]
     return Slopes(loss, asked.counts / powers.total)
@@ -85,7 +86,7 @@ class Powers(NamedTuple):
     total: Tensor
 
 
-def _exponentiate(entities: Tensor, scaled: Tensor, asked: Asked, scores: Tensor) -> Powers:
+def _exponentiate(entities: Tensor, scaled: Tensor, asked: Asked, scores: Tensor, workspace: Workspace) -> Powers:
     """Write exp(E qᵀ + log_weight − shift) into `scores`; scaled: q · log₂ e.
 
     No maximum is subtracted first: floating-point numbers are as exact near 2⁹⁰ as near 1, and scores that are too
@@ -94,10 +95,12 @@ def _exponentiate(entities: Tensor, scaled: Tensor, asked: Asked, scores: Tensor
     weight = None if asked.log_weight is None else asked.log_weight * _LOG2_E
     total = scaled.new_zeros(len(scaled))
     for rows in rows_in_cache(scores):
-        part = product(entities[rows], scaled, recurring=weight is None)
+        room = workspace.like("run of scores", scores[rows])  # a product is faster into memory that is in cache
+        part = product(entities[rows], scaled, room, recurring=weight is None)
         if weight is not None:
             part += weight[rows]
         total += torch.exp2(part, out=scores[rows]).sum(0)
+        del part  # before the next comes: memory of two at a time would go back to the system, and be fresh pages again
     answers = scores[asked.answer, asked.row]
     if float(total.max()) < _SAFE and float(torch.cat([total, answers]).min()) > 1 / _SAFE:
         return Powers(answers.log(), torch.zeros_like(total), total)
