@@ -26,7 +26,7 @@ Validate = Callable[[KnowledgeModel], float]
 
 @dataclass(frozen=True)
 class Report:
-    """What a watcher sees after each step; the MRRs are those of the last and the best validation."""
+    """What a watcher sees after each step and each validation; the MRRs are those of the last and the best of these."""
 
     epoch: int
     epochs: int
@@ -95,7 +95,7 @@ class Trainer:
         """Train to the end and return the model of the best validation."""
         while not self.progress.finished:
             self._run_epoch(on_step, should_stop)
-            self._end_epoch()
+            self._end_epoch(on_step)
         self.save()
         tensors, _ = load_checkpoint(self._best, self.model.device)
         for name, table in self.model.tables.items():
@@ -120,7 +120,7 @@ class Trainer:
             if time.monotonic() - self._saved >= self.config.checkpoint_seconds:
                 self.save()
 
-    def _end_epoch(self) -> None:
+    def _end_epoch(self, on_step: Callable[[Report], None]) -> None:
         p, config = self.progress, self.config
         last = p.epoch + 1 == config.epochs
         mrr = None
@@ -132,6 +132,7 @@ class Trainer:
             if mrr > p.best_mrr:
                 p.best_mrr, p.best_epoch = mrr, p.epoch
                 save_checkpoint(self._best, self.model.tables, p)
+            on_step(self._report())
         self.journal.write(
             "epoch",
             epoch=p.epoch + 1,
