@@ -34,9 +34,5 @@ def product_into(out: Tensor, x: Tensor, w: Tensor, *, recurring: bool = True) -
     return out if found is out else out.copy_(found)
 
 
-_ONEDNN = (
-    torch.ops.mkldnn._linear_pointwise
-    if torch.backends.mkldnn.is_available()  # type: ignore[no-untyped-call]  # torch has no types here
-    else None
-)
-"""What PyTorch's compiler calls for a linear layer; it has no public name."""
+_ONEDNN = getattr(torch.ops.mkldnn, "_linear_pointwise", None)
+"""What PyTorch's compiler calls for a linear layer. It has no public name, and not every build of PyTorch has it."""
