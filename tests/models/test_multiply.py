@@ -11,7 +11,7 @@ from eras.scoring import named
 
 
 @pytest.mark.parametrize("recurring", [True, False])
-@pytest.mark.parametrize("shape", [(1, 1, 1), (1000, 63, 256), (1000, 64, 127), (1000, 64, 128), (3000, 300, 160)])
+@pytest.mark.parametrize("shape", [(1, 1, 1), (5000, 63, 256), (5000, 64, 127), (5000, 64, 128), (3000, 300, 160)])
 def test_a_product_is_that_of_its_factors(shape: tuple[int, int, int], recurring: bool) -> None:
     n, m, k = shape
     numbers = torch.Generator().manual_seed(0)

@@ -10,7 +10,7 @@ from __future__ import annotations
 import torch
 from torch import Tensor
 
-_SMALL, _NARROW, _SHORT = 1 << 22, 64, 128
+_SMALL, _NARROW, _SHORT = 1 << 25, 64, 128
 """Products of fewer multiplications, or of fewer columns, or of shorter rows, are no faster by oneDNN."""
 
 
