@@ -47,7 +47,7 @@ def by_products(
     """
     dq, d_entities = workspace.like("dq", q), workspace.like("gradient", entities)
     total, at_once = q.new_zeros(()), workspace.queries_at_once(len(entities))
-    n_answers = len(asked.row)
+    n_answers, recurring = len(asked.row), asked.log_weight is None  # samples differ in size from step to step
     for start in range(0, len(q), at_once):
         stop = min(start + at_once, len(q))
         qs, scores = q[start:stop], workspace.room("scores", len(entities), stop - start, q)
@@ -57,11 +57,10 @@ def by_products(
         weighted = torch.mul(qs, weight, out=workspace.like("weighted queries", qs))
         torch.mm(scores.t(), entities, out=dq[start:stop]).mul_(weight)
         for rows in rows_in_cache(scores):
-            factors, recurring = (scores[rows], weighted.t()), asked.log_weight is None
             if start == 0:
-                product_into(d_entities[rows], *factors, recurring=recurring)
+                product_into(d_entities[rows], scores[rows], weighted.t(), recurring=recurring)
             else:
-                d_entities[rows] += product(*factors, recurring=recurring)
+                d_entities[rows] += product(scores[rows], weighted.t(), recurring=recurring)
     return total / n_answers, dq, d_entities
 
 
