@@ -19,7 +19,7 @@ from eras.graph import Graph
 from eras.graph.queries import Queries
 from eras.models import BlockBilinear
 from eras.models.cache import rows_in_cache
-from eras.models.multiply import product_into
+from eras.models.multiply import product
 from eras.scoring import named
 
 MEMORY_MB = 512
@@ -92,7 +92,7 @@ class Product:
             q = self._q[: n_queries - start]
             scores = self._room[: len(self._entities) * len(q)].view(len(self._entities), len(q))
             for rows in rows_in_cache(scores):
-                product_into(scores[rows], self._entities[rows], q)
+                product(self._entities[rows], q.t(), scores[rows])
 
 
 if __name__ == "__main__":

@@ -23,7 +23,7 @@ from eras.graph import TrainingView
 from eras.graph.queries import Queries
 from eras.models import BlockBilinear
 from eras.models.cache import rows_in_cache
-from eras.models.multiply import product_into
+from eras.models.multiply import product
 from eras.scoring import named
 from eras.training import TrainConfig
 from eras.training.stepper import BlockStepper
@@ -104,10 +104,9 @@ class Products:
         dq = torch.empty_like(q)
         began = time.perf_counter()
         for some in rows_in_cache(scores):
-            product_into(scores[some], entities[some], q)
-        torch.mm(scores.t(), entities, out=dq)
-        for some in rows_in_cache(scores):
-            product_into(self._d_entities[some], scores[some], q.t())
+            product(entities[some], q.t(), scores[some])
+        product(scores.t(), entities, dq)
+        product(scores, q, self._d_entities)
         return time.perf_counter() - began
 
 

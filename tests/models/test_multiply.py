@@ -1,3 +1,5 @@
+from functools import partial
+
 import pytest
 import torch
 from hypothesis import given
@@ -6,22 +8,39 @@ from hypothesis import strategies as st
 from eras.graph.queries import TAIL
 from eras.models import BlockBilinear
 from eras.models.cache import rows_in_cache
-from eras.models.multiply import product, product_into
+from eras.models.multiply import product
 from eras.scoring import named
 
+SHAPES = [(1, 1, 1), (5000, 63, 256), (5000, 65, 127), (3000, 160, 300), (300, 16_000, 64)]
+"""(n, k, m); the first is small, the last has rows that are longer than they are many."""
 
-@pytest.mark.parametrize("recurring", [True, False])
-@pytest.mark.parametrize("shape", [(1, 1, 1), (5000, 63, 256), (5000, 64, 127), (5000, 64, 128), (3000, 300, 160)])
-def test_a_product_is_that_of_its_factors(shape: tuple[int, int, int], recurring: bool) -> None:
-    n, m, k = shape
+
+@pytest.mark.parametrize("shape", SHAPES)
+def test_a_product_has_all_bits_of_its_factors(shape: tuple[int, int, int]) -> None:
+    n, k, m = shape
     numbers = torch.Generator().manual_seed(0)
-    x, turned = torch.randn(n + 3, k, generator=numbers)[3:], torch.randn(k, m, generator=numbers)
-    exact = x.double() @ turned.double()
-    for w in (turned.t(), turned.t().contiguous()):
-        room = torch.full((n, m), torch.nan)
-        assert product_into(room, x, w, recurring=recurring) is room
-        for found in (room, product(x, w, recurring=recurring)):
-            torch.testing.assert_close(found.double(), exact, rtol=1e-4, atol=1e-4)
+    x, w = torch.randn(n + 3, k, generator=numbers)[3:], torch.randn(k, m, generator=numbers)
+    exact = x.double() @ w.double()
+    close = partial(torch.testing.assert_close, rtol=0, atol=2e-6 * k**0.5 * 4)  # 16 bits would be 500 times worse
+    for left in (x, x.t().contiguous().t()):
+        for right in (w, w.t().contiguous().t()):
+            room = torch.full((n, m), torch.nan)
+            assert product(left, right, room) is room
+            close(room.double(), exact)
+            product(left, right, room, add=True)
+            close(room.double(), 2 * exact)
+
+
+def test_products_leave_the_settings_of_pytorch_alone() -> None:
+    setting = torch.backends.mkldnn.matmul
+    x = torch.ones(500, 500)
+    for chosen in ("none", "ieee"):
+        setting.fp32_precision = chosen
+        product(x, x, torch.empty(500, 500))
+        with pytest.raises(RuntimeError):
+            product(x, x[:-1], torch.empty(500, 500))
+        assert setting.fp32_precision == chosen
+    setting.fp32_precision = "none"
 
 
 def test_entities_that_are_equal_score_the_same_wherever_they_stand() -> None:

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import ClassVar, Literal
 
 import numpy as np
@@ -19,7 +20,7 @@ from torch import Tensor
 from eras.errors import SettingError
 from eras.graph.queries import HEAD, TAIL
 from eras.models.cache import rows_in_cache
-from eras.models.multiply import product_into
+from eras.models.multiply import product
 from eras.scoring import ScoringFunction
 from eras.scoring.query import Plan, Segment, contract, query
 
@@ -111,14 +112,15 @@ class BlockBilinear:
         """Sort the queries (entity, relation, side) by the structure that scores them."""
         slot = self.slots(relation, side)
         order = np.argsort(slot, kind="stable")
-        slots, starts = np.unique(slot[order], return_index=True)
-        stops = np.append(starts[1:], len(order))
+        slot = slot[order]
+        cuts = np.flatnonzero(slot[1:] != slot[:-1]) + 1
+        bounds = [0, *cuts.tolist(), len(slot)] if len(slot) else []
         rows = self.relation_rows(relation, side)
         return Arrangement(
             order,
             torch.from_numpy(np.asarray(entity[order], dtype=np.int64)).to(self.device),
             torch.from_numpy(rows[order]).to(self.device),
-            tuple(Segment(self.plans[s], int(a), int(b)) for s, a, b in zip(slots, starts, stops, strict=True)),
+            tuple(Segment(self.plans[slot[a]], a, b) for a, b in pairwise(bounds)),
         )
 
     def queries(self, entity: Ints, relation: Ints, side: Ints) -> Tensor:
@@ -138,7 +140,7 @@ class BlockBilinear:
     def scores_into(self, out: Tensor, entity: Ints, relation: Ints, side: Ints) -> Tensor:
         q = self.queries(entity, relation, side)
         for rows in rows_in_cache(out):
-            product_into(out[rows], self.entities[rows], q)
+            product(self.entities[rows], q.t(), out[rows])
         return out
 
     def vector(self, kind: Literal["entity", "relation"], number: int) -> Tensor:

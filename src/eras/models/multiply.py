@@ -2,37 +2,52 @@
 
 `torch.mm` calls the BLAS that PyTorch was built with: on x86 that is MKL, which is at its best on Intel processors.
 oneDNN, in the same package and on the same threads, makes its kernels for the processor at hand. Which of the two
-multiplies depends on shapes alone, so a run that is resumed takes the same way.
+multiplies depends on the machine and on shapes, so a run that is resumed takes the same way.
 """
 
 from __future__ import annotations
 
+from functools import cache
+from typing import Any
+
 import torch
 from torch import Tensor
 
-_SMALL, _NARROW, _SHORT = 1 << 25, 64, 128
-"""Products of fewer multiplications, or of fewer columns, or of shorter rows, are no faster by oneDNN."""
+_SMALL = 1 << 22
+"""Products of fewer multiplications are no faster by oneDNN, which makes a kernel for each shape that it meets."""
 
 
-def product(x: Tensor, w: Tensor, room: Tensor | None = None, *, recurring: bool = True) -> Tensor:
-    """x wᵀ, (n, m), of x (n, k) and w (m, k); no gradient flows through it.
-
-    It is in `room`, if that is given, or else in memory of its own, as what oneDNN makes always is.
-    `recurring`: products of these shapes come again. oneDNN makes a kernel for each, which takes about a millisecond.
-    """
-    n, m, k = len(x), *w.shape
-    large = n * m * k >= _SMALL and m >= _NARROW and k >= _SHORT
-    if not (large and recurring and _ONEDNN is not None and x.device.type == "cpu" and x.dtype == torch.float32):
-        return torch.mm(x, w.t(), out=room)
-    found: Tensor = _ONEDNN(x, w, None, "none", [], "")
-    return found
+def product(x: Tensor, w: Tensor, out: Tensor, *, add: bool = False) -> Tensor:
+    """x w, of x (n, k) and w (k, m), in `out` (n, m) or added to it; no gradient flows through it."""
+    large = x.shape[0] * x.shape[1] * w.shape[1] >= _SMALL
+    if large and x.device.type == "cpu" and x.dtype == torch.float32 and _onednn_is_exact():
+        return _by_onednn(x, w, out, add)
+    return _multiply(x, w, out, add)
 
 
-def product_into(out: Tensor, x: Tensor, w: Tensor, *, recurring: bool = True) -> Tensor:
-    """x wᵀ, in `out`."""
-    found = product(x, w, out, recurring=recurring)
-    return out if found is out else out.copy_(found)
+def _multiply(x: Tensor, w: Tensor, out: Tensor, add: bool) -> Tensor:
+    return out.addmm_(x, w) if add else torch.mm(x, w, out=out)
 
 
-_ONEDNN = getattr(torch.ops.mkldnn, "_linear_pointwise", None)
-"""What PyTorch's compiler calls for a linear layer. It has no public name, and not every build of PyTorch has it."""
+def _by_onednn(x: Tensor, w: Tensor, out: Tensor, add: bool) -> Tensor:
+    """PyTorch hands 32-bit products to oneDNN only where it is told that fewer bits would do."""
+    before = _SETTING.fp32_precision
+    _SETTING.fp32_precision = "bf16"
+    try:
+        return _multiply(x, w, out, add)
+    finally:
+        _SETTING.fp32_precision = before
+
+
+@cache
+def _onednn_is_exact() -> bool:
+    """Whether oneDNN multiplies all 32 bits even so: processors with matrix units (AMX) would take 16."""
+    if _SETTING is None:
+        return False
+    n, almost_one = 256, 1 + 2.0**-12  # 16 bits make 1 of it
+    x, out = torch.full((n, n), almost_one), torch.empty(n, n)
+    return bool((_by_onednn(x, torch.ones(n, n), out, add=False) == n * almost_one).all())
+
+
+_SETTING: Any = getattr(torch.backends.mkldnn, "matmul", None)
+"""How exact 32-bit products by oneDNN must be; PyTorch before 2.9 has no such setting."""

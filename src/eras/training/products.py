@@ -15,7 +15,7 @@ import torch
 from torch import Tensor
 
 from eras.models.cache import rows_in_cache
-from eras.models.multiply import product, product_into
+from eras.models.multiply import product
 from eras.training.batches import Asked
 from eras.training.workspace import Workspace
 
@@ -47,7 +47,7 @@ def by_products(
     """
     dq, d_entities = workspace.like("dq", q), workspace.like("gradient", entities)
     total, at_once = q.new_zeros(()), workspace.queries_at_once(len(entities))
-    n_answers, recurring = len(asked.row), asked.log_weight is None  # samples differ in size from step to step
+    n_answers = len(asked.row)
     for start in range(0, len(q), at_once):
         stop = min(start + at_once, len(q))
         qs, scores = q[start:stop], workspace.room("scores", len(entities), stop - start, q)
@@ -55,12 +55,8 @@ def by_products(
         total += slopes.loss
         weight = (slopes.weight / n_answers).unsqueeze(1)
         weighted = torch.mul(qs, weight, out=workspace.like("weighted queries", qs))
-        torch.mm(scores.t(), entities, out=dq[start:stop]).mul_(weight)
-        for rows in rows_in_cache(scores):
-            if start == 0:
-                product_into(d_entities[rows], scores[rows], weighted.t(), recurring=recurring)
-            else:
-                d_entities[rows] += product(scores[rows], weighted.t(), recurring=recurring)
+        product(scores.t(), entities, dq[start:stop]).mul_(weight)
+        product(scores, weighted, d_entities, add=start > 0)
     return total / n_answers, dq, d_entities
 
 
@@ -73,8 +69,9 @@ def softmax(entities: Tensor, q: Tensor, asked: Asked, scores: Tensor, workspace
     scaled = torch.mul(q, _LOG2_E, out=workspace.like("scaled queries", q))
     powers = _exponentiate(entities, scaled, asked, scores, workspace)
     loss = (asked.counts * (powers.shift + powers.total.log())).sum() - powers.answers.sum()
-    scores[asked.answer, asked.row] -= (powers.total / asked.counts)[asked.row]
-    return Slopes(loss, asked.counts / powers.total)
+    weight = asked.counts / powers.total
+    scores.index_put_((asked.answer, asked.row), -weight.reciprocal()[asked.row], accumulate=True)
+    return Slopes(loss, weight)
 
 
 class Powers(NamedTuple):
@@ -95,16 +92,15 @@ def _exponentiate(entities: Tensor, scaled: Tensor, asked: Asked, scores: Tensor
     total = scaled.new_zeros(len(scaled))
     for rows in rows_in_cache(scores):
         room = workspace.like("run of scores", scores[rows])  # a product is faster into memory that is in cache
-        part = product(entities[rows], scaled, room, recurring=weight is None)
+        part = product(entities[rows], scaled.t(), room)
         if weight is not None:
             part += weight[rows]
         total += torch.exp2(part, out=scores[rows]).sum(0)
-        del part  # before the next comes: memory of two at a time would go back to the system, and be fresh pages again
     answers = scores[asked.answer, asked.row]
     if float(total.max()) < _SAFE and float(torch.cat([total, answers]).min()) > 1 / _SAFE:
         return Powers(answers.log(), torch.zeros_like(total), total)
 
-    torch.mm(entities, scaled.t(), out=scores)
+    product(entities, scaled.t(), scores)
     answers = scores[asked.answer, asked.row] / _LOG2_E
     if weight is not None:
         scores += weight
@@ -125,7 +121,7 @@ def binary(
     """
     loss, nothing, even = q.new_zeros(()), q.new_zeros(()), 1 / len(entities) if smoothing else 0.0
     for rows in rows_in_cache(scores):
-        part = torch.mm(entities[rows], q.t(), out=scores[rows])
+        part = product(entities[rows], q.t(), scores[rows])
         cost = torch.logaddexp(part, nothing, out=workspace.like("costs", part))  # softplus
         if smoothing:
             cost.sub_(part, alpha=even)

@@ -58,27 +58,37 @@ def penalty(name: str, weight: float, factors: Factors, batch: Batch) -> Tensor:
 
 
 class Rows(NamedTuple):
-    """Rows of a table (n,), each once, and how much each weighs, (n, 1).
+    """Rows of a table (n,), or None for all of them in order, and how much each weighs, (n, 1).
 
-    f2 and n3 look at single vectors, and the same entity is in many triples of a batch: on small graphs this is far
-    less than a vector for each triple.
+    f2 and n3 look at single vectors. Where a batch names more of them than the table has, as on small graphs, each row
+    of the table is looked at once; elsewhere few are named twice.
     """
 
-    rows: Tensor
+    rows: Tensor | None
     weight: Tensor
 
     @classmethod
     def of(cls, table: Tensor, rows: Tensor, weights: Tensor) -> Rows:
-        total = torch.bincount(rows, weights, minlength=len(table))
-        present = total.nonzero().squeeze(1)
-        return cls(present, total[present].unsqueeze(1).to(table.dtype))
+        if len(rows) < len(table):
+            return cls(rows, weights.unsqueeze(1))
+        return cls(None, torch.bincount(rows, weights, minlength=len(table)).unsqueeze(1))
+
+    def take(self, table: Tensor) -> Tensor:
+        return table if self.rows is None else table[self.rows]
+
+    def add(self, table: Tensor, values: Tensor, alpha: float = 1.0) -> None:
+        """Add alpha · values to these rows of `table`."""
+        if self.rows is None:
+            table.add_(values, alpha=alpha)
+        else:
+            table.index_add_(0, self.rows, values, alpha=alpha)
 
 
 def _entity_rows(f: Factors, batch: Batch, asked: slice, answers: slice, scale: float) -> Rows:
     """Entities of a stretch of the batch: the one asked about counts for each answer."""
     answer = f.answer[answers]
-    weights = torch.cat([batch.counts[asked], torch.ones_like(answer, dtype=batch.counts.dtype)])
-    return Rows.of(f.entities, torch.cat([f.asked[asked], answer]), weights * scale)
+    weights = torch.cat([batch.counts[asked] * scale, f.h.new_full((len(answer),), scale)])
+    return Rows.of(f.entities, torch.cat([f.asked[asked], answer]), weights)
 
 
 def _relation_rows(f: Factors, batch: Batch, asked: slice, scale: float) -> Rows:
@@ -95,13 +105,14 @@ def _squares(x: Tensor, dx: Tensor, weight: Tensor | float) -> Tensor:
 def _f2(f: Factors, batch: Batch, scale: float) -> Tensor:
     whole = slice(None)
     total = f.h.new_zeros(())
-    for table, d_table, (rows, weight) in (
+    for table, d_table, rows in (
         (f.entities, f.d_entities, _entity_rows(f, batch, whole, whole, scale)),
         (f.relations, f.d_relations, _relation_rows(f, batch, whole, scale)),
     ):
-        x = table[rows]
-        total += (weight * x.square()).sum()
-        d_table.index_add_(0, rows, x.mul_(weight), alpha=2.0)
+        x = rows.take(table)
+        weighted = x * rows.weight
+        total += torch.dot(weighted.flatten(), x.flatten())
+        rows.add(d_table, weighted, alpha=2.0)
     return total
 
 
@@ -110,13 +121,13 @@ def _n3(f: Factors, batch: Batch, scale: float) -> Tensor:
     for (coupled, asked, blocks), (_, answers, _) in zip(
         _alike(batch.segments), _alike(batch.answer_segments), strict=True
     ):
-        for table, d_table, (rows, weight), coupling in (
+        for table, d_table, rows, coupling in (
             (f.entities, f.d_entities, _entity_rows(f, batch, asked, answers, scale), coupled[0]),
             (f.relations, f.d_relations, _relation_rows(f, batch, asked, scale), coupled[1]),
         ):
-            value, gradient = _cubes(table[rows], weight, coupling, blocks)
+            value, gradient = _cubes(rows.take(table), rows.weight, coupling, blocks)
             total += value
-            d_table.index_add_(0, rows, gradient)
+            rows.add(d_table, gradient)
     return total
 
 
