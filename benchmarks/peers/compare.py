@@ -26,6 +26,7 @@ from benchmarks.peers.results import publish_beside_eras
 from benchmarks.peers.talk import Given
 from benchmarks.turns import in_turn, median_of
 from eras.graph import Graph
+from eras.models.multiply import multiplies_bfloat16
 
 RANKED = {"pykeen": 512, "torchkge": 64}
 """Validation triples that a peer ranks in a turn. Each costs it the same, and what it does once for all of them is
@@ -33,11 +34,13 @@ measured apart, so its time for the whole split follows."""
 
 NOTES = {
     "eras": "cross entropy over all entities, both sides; batches of different questions; ranks the whole split",
+    "eras_bfloat16": "the same, with `precision` bfloat16; left out where the processor has no such products",
     "pykeen": "LCWA loop, cross entropy over all entities, inverse triples; batches of different questions, as eras",
     "torchkge": "one Bernoulli negative for each triple, logistic loss: far less work for a triple; batches of triples",
 }
 NOTES_OF_ANSWERS = {
     "eras": "Model.predict, names in and out",
+    "eras_bfloat16": "the same: what training multiplied does not matter here",
     "pykeen": "predict_target and filter_triples, names in and out; puts all entities into a sorted frame",
     "torchkge": "EntityInference with its dictionary of tails, ids in and out; sorts all entities",
 }
@@ -63,17 +66,18 @@ def main(
     `size` is that of the triples to read, where humangene is not at hand; all else is done on `graph`.
     """
     pythons = {"eras": sys.executable, **dict.fromkeys(ranked, str(python or peers_python()))}
+    working = {**pythons, **({"eras_bfloat16": sys.executable} if multiplies_bfloat16() else {})}
     startup.compare(pythons, repeats)
     reading.compare(pythons, repeats, size)
     loaded = graph_or_stand_in(graph)
     valid = len(loaded.valid)
-    counts = {name: min(ranked.get(name, valid), valid) for name in pythons}
+    counts = {name: min(ranked.get(name, valid), valid) for name in working}
     settings = {"dim": dim, "batch": batch, "lr": 0.1, "threads": torch.get_num_threads()}
     with ExitStack() as stack:
         path = Path(stack.enter_context(tempfile.TemporaryDirectory())) / "graph.npz"
         _given(loaded).save(path)
         workers: dict[str, Worker] = {}
-        for name, own in pythons.items():
+        for name, own in working.items():
             print(f"  starting {name}", flush=True)
             workers[name] = stack.enter_context(Worker(name, own, {"graph": str(path), **settings}))
         training = _work(workers, turns, lambda name: {"do": "train", "steps": steps})

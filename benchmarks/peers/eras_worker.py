@@ -25,24 +25,24 @@ from eras.training import TrainConfig
 from eras.training.stepper import BlockStepper
 
 
-def main(graph: str, dim: int, batch: int, lr: float, threads: int) -> None:
+def main(graph: str, dim: int, batch: int, lr: float, threads: int, precision: str = "float32") -> None:
     talk = Talk()
     torch.set_num_threads(threads)
-    eras = Eras(Given.load(graph), dim, batch, lr)
+    config = TrainConfig(dim=dim, batch_size=batch, lr=lr, regulariser="none").updated(precision=precision)
+    eras = Eras(Given.load(graph), config)
     talk.answer(steps_of_epoch=eras.stepper.steps)
     talk.serve({"train": eras.train, "rank": eras.rank, "answer": eras.answer})
 
 
 class Eras:
-    def __init__(self, given: Given, dim: int, batch: int, lr: float) -> None:
+    def __init__(self, given: Given, config: TrainConfig) -> None:
         self.entities, self.relations = given.entities, given.relations
         self.graph, function = _graph(given), named("complex")
-        scorer = BlockBilinear(function, given.relations, len(given.entities), dim, reciprocal=True)
-        config = TrainConfig(dim=dim, batch_size=batch, optimiser="adagrad", lr=lr, regulariser="none", reg_weight=0.0)
+        scorer = BlockBilinear(function, given.relations, len(given.entities), config.dim, reciprocal=True)
         scorer.initialise(0, config.init, config.init_scale)
         queries = self._queries(self.graph.train)
         self.stepper = BlockStepper(scorer, queries, config)
-        self.places = full_batches(len(queries) // batch)
+        self.places = full_batches(len(queries) // config.batch_size)
         self.model = Model(scorer, function, self.graph, config, {})
 
     def train(self, steps: int) -> dict[str, Any]:

@@ -112,6 +112,28 @@ def test_objective_and_gradients(
     torch.testing.assert_close(gradients["relations"].values, model.relations.grad)
 
 
+@settings(max_examples=25)
+@given(problem=problems(), queries_at_once=st.sampled_from([1, 99]), size=st.sampled_from([1.0, 6.0]))
+def test_products_of_bfloat16_change_little(problem: Problem, queries_at_once: int, size: float) -> None:
+    """Numbers with 8 bits are off by up to 1/256, and scores made of them by as much of their terms."""
+    model = problem.model
+    model.entities, model.relations = (size**0.5 * table.float() for table in (model.entities, model.relations))
+    batch = make_batch(model, problem.queries, np.arange(len(problem.queries)))
+    config = TrainConfig(regulariser="none")
+    loss, _, gradients = loss_and_gradients(model, batch, config, Workspace(queries_at_once, 1))
+    exact = {name: gradient.values.clone() for name, gradient in gradients.items()}
+    rounded, _, gradients = loss_and_gradients(model, batch, config, Workspace(queries_at_once, 1, "bfloat16"))
+
+    q = model.queries(problem.queries.entity, problem.queries.relation, problem.queries.side)
+    off = 2**-7 * float((q.abs() @ model.entities.abs().T).max())  # of a score, at most
+    assert float(rounded) == pytest.approx(float(loss), abs=2 * off + 0.01)
+    assert rounded.dtype == torch.float32
+    for name, values in exact.items():
+        assert gradients[name].values.dtype == torch.float32
+        error = (gradients[name].values - values).norm()
+        assert error <= (0.02 + 2 * off) * max(float(values.norm()), float(model.entities.norm())), name
+
+
 def test_dropout_drops_the_same_coordinates_in_query_and_gradient() -> None:
     """With dropout on, a finite difference along a parameter agrees with the gradient under the same mask."""
     from eras.graph.queries import Queries

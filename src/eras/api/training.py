@@ -14,6 +14,7 @@ from eras.errors import DataError, SettingError, StoppedError
 from eras.evaluation import Evaluation, Selection
 from eras.graph import Graph, load_graph, read_graph
 from eras.models import Architecture, Function, KnowledgeModel, build_model, to_function
+from eras.models.multiply import multiplies_bfloat16
 from eras.report import model_card
 from eras.scoring import ScoringFunction, Structure
 from eras.store import Model, Predictor, claim, load_model, write_model
@@ -92,6 +93,10 @@ def resolved(config: TrainConfig) -> TrainConfig:
         torch.empty(0, device=device)
     except (RuntimeError, AssertionError) as error:
         raise SettingError(f"device {config.device!r} cannot be used here: {str(error).splitlines()[0]}") from error
+    if config.precision == "bfloat16" and device.type == "cpu" and not multiplies_bfloat16():
+        raise SettingError(
+            "precision bfloat16 needs a processor with AVX-512 BF16 or AMX, which this is not: leave it out"
+        )
     return config.updated(threads=config.threads or torch.get_num_threads())
 
 
@@ -104,9 +109,14 @@ def _check(graph: Graph, function: Function, config: TrainConfig) -> None:
             raise SettingError(
                 f"loss {config.loss} is for models such as transe: block structures are trained by softmax"
             )
-    elif config.regulariser == "dura" or config.relation_weight:
-        setting = "regulariser dura" if config.regulariser == "dura" else "relation_weight"
-        raise SettingError(f"{setting} is for block structures, not for {function.name}")
+    else:
+        for setting, used in (
+            ("regulariser dura", config.regulariser == "dura"),
+            ("relation_weight", config.relation_weight > 0),
+            ("precision bfloat16", config.precision == "bfloat16"),
+        ):
+            if used:
+                raise SettingError(f"{setting} is for block structures, not for {function.name}")
     build_model(function, graph.relations.names.to_list(), 1, config.dim, reciprocal=config.reciprocal)
 
 

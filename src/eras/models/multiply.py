@@ -13,12 +13,19 @@ from typing import Any
 import torch
 from torch import Tensor
 
+from eras.models.cache import rows_in_cache
+
 _SMALL = 1 << 22
 """Products of fewer multiplications are no faster by oneDNN, which makes a kernel for each shape that it meets."""
 
 
 def product(x: Tensor, w: Tensor, out: Tensor, *, add: bool = False) -> Tensor:
-    """x w, of x (n, k) and w (k, m), in `out` (n, m) or added to it; no gradient flows through it."""
+    """x w, of x (n, k) and w (k, m), in `out` (n, m) or added to it; no gradient flows through it.
+
+    `out` may have more bits than x and w.
+    """
+    if out.dtype != x.dtype:
+        return _widened(x, w, out, add)
     large = x.shape[0] * x.shape[1] * w.shape[1] >= _SMALL
     if large and x.device.type == "cpu" and x.dtype == torch.float32 and _onednn_is_exact():
         return _by_onednn(x, w, out, add)
@@ -27,6 +34,13 @@ def product(x: Tensor, w: Tensor, out: Tensor, *, add: bool = False) -> Tensor:
 
 def _multiply(x: Tensor, w: Tensor, out: Tensor, add: bool) -> Tensor:
     return out.addmm_(x, w) if add else torch.mm(x, w, out=out)
+
+
+def _widened(x: Tensor, w: Tensor, out: Tensor, add: bool) -> Tensor:
+    for rows in rows_in_cache(out):
+        part = torch.mm(x[rows], w)
+        _ = out[rows].add_(part) if add else out[rows].copy_(part)
+    return out
 
 
 def _by_onednn(x: Tensor, w: Tensor, out: Tensor, add: bool) -> Tensor:
@@ -47,6 +61,12 @@ def _onednn_is_exact() -> bool:
     n, almost_one = 256, 1 + 2.0**-12  # 16 bits make 1 of it
     x, out = torch.full((n, n), almost_one), torch.empty(n, n)
     return bool((_by_onednn(x, torch.ones(n, n), out, add=False) == n * almost_one).all())
+
+
+def multiplies_bfloat16() -> bool:
+    """Whether the processor has instructions for products of bfloat16; without them they are slower than others."""
+    features: dict[str, Any] = getattr(torch.cpu, "get_capabilities", dict)()
+    return any(present for name, present in features.items() if name.endswith("bf16"))
 
 
 _SETTING: Any = getattr(torch.backends.mkldnn, "matmul", None)

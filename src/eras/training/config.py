@@ -48,6 +48,11 @@ class TrainConfig(BaseModel):
     seed: int = Field(0, ge=0, description="Decides initial embeddings, order of queries and dropout.")
     device: str = Field("cpu", description="Where to compute: cpu, cuda, cuda:1 …")
     threads: int = Field(0, ge=0, description="CPU threads; 0 takes what the machine has.")
+    precision: Literal["float32", "bfloat16"] = Field(
+        "float32",
+        description="What the products of a step multiply: bfloat16 is faster where the processor has it. Parameters, "
+        "sums and losses stay in 32 bits. For block structures.",
+    )
     memory_mb: int = Field(512, ge=1, description="Upper bound for a block of scores, in MiB.")
     checkpoint_seconds: float = Field(60.0, ge=0, description="Time between two checkpoints; 0 saves after each step.")
     storage: Literal["float32", "bfloat16"] = Field(

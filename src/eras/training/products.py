@@ -3,6 +3,8 @@
 Scores are kept entity-major, Sᵀ = E Qᵀ: the layout in which all three products (Sᵀ, dQ = G E, dE = Gᵀ Q) run fast, and
 the one that can be cut by entity rows: a few rows at a time are scored, and made into slopes, while they are in cache.
 What a column of slopes is multiplied with as a whole goes to the small factors of the last two products.
+
+Scores and the factors of products may be bfloat16 (see `Workspace.factor`); losses, sums and gradients are not.
 """
 
 from __future__ import annotations
@@ -47,15 +49,15 @@ def by_products(
     """
     dq, d_entities = workspace.like("dq", q), workspace.like("gradient", entities)
     total, at_once = q.new_zeros(()), workspace.queries_at_once(len(entities))
-    n_answers = len(asked.row)
+    n_answers, factor = len(asked.row), workspace.factor("entities", entities)
     for start in range(0, len(q), at_once):
         stop = min(start + at_once, len(q))
-        qs, scores = q[start:stop], workspace.room("scores", len(entities), stop - start, q)
-        slopes = loss(entities, qs, asked.part(start, stop), scores, workspace)
+        qs, scores = q[start:stop], workspace.room("scores", len(entities), stop - start, factor)
+        slopes = loss(factor, qs, asked.part(start, stop), scores, workspace)
         total += slopes.loss
         weight = (slopes.weight / n_answers).unsqueeze(1)
-        weighted = torch.mul(qs, weight, out=workspace.like("weighted queries", qs))
-        product(scores.t(), entities, dq[start:stop]).mul_(weight)
+        weighted = torch.mul(qs, weight, out=workspace.like("weighted queries", qs, factor))
+        product(scores.t(), factor, dq[start:stop]).mul_(weight)
         product(scores, weighted, d_entities, add=start > 0)
     return total / n_answers, dq, d_entities
 
@@ -66,11 +68,12 @@ def softmax(entities: Tensor, q: Tensor, asked: Asked, scores: Tensor, workspace
     The slope is weight · (exp − total / c at the answers), whose weight is c / total: no further pass is needed.
     """
     # Powers of two are a third faster than those of e, so the logarithm of e goes into the queries.
-    scaled = torch.mul(q, _LOG2_E, out=workspace.like("scaled queries", q))
+    scaled = torch.mul(q, _LOG2_E, out=workspace.like("scaled queries", q, entities))
     powers = _exponentiate(entities, scaled, asked, scores, workspace)
     loss = (asked.counts * (powers.shift + powers.total.log())).sum() - powers.answers.sum()
     weight = asked.counts / powers.total
-    scores.index_put_((asked.answer, asked.row), -weight.reciprocal()[asked.row], accumulate=True)
+    at_answers = weight.reciprocal().neg_()[asked.row].to(scores.dtype)
+    scores.index_put_((asked.answer, asked.row), at_answers, accumulate=True)
     return Slopes(loss, weight)
 
 
@@ -89,26 +92,26 @@ def _exponentiate(entities: Tensor, scaled: Tensor, asked: Asked, scores: Tensor
     large or too small for that (beyond about ±60) are noticed by their sums and done over, shifted.
     """
     weight = None if asked.log_weight is None else asked.log_weight * _LOG2_E
-    total = scaled.new_zeros(len(scaled))
+    total = torch.zeros_like(asked.counts)
     for rows in rows_in_cache(scores):
         room = workspace.like("run of scores", scores[rows])  # a product is faster into memory that is in cache
         part = product(entities[rows], scaled.t(), room)
         if weight is not None:
             part += weight[rows]
-        total += torch.exp2(part, out=scores[rows]).sum(0)
-    answers = scores[asked.answer, asked.row]
+        total += torch.exp2(part, out=scores[rows]).sum(0, dtype=total.dtype)
+    answers = scores[asked.answer, asked.row].to(total.dtype)
     if float(total.max()) < _SAFE and float(torch.cat([total, answers]).min()) > 1 / _SAFE:
         return Powers(answers.log(), torch.zeros_like(total), total)
 
     product(entities, scaled.t(), scores)
-    answers = scores[asked.answer, asked.row] / _LOG2_E
+    answers = scores[asked.answer, asked.row].to(total.dtype) / _LOG2_E
     if weight is not None:
         scores += weight
     shift = scores.amax(0)
     total.zero_()
     for rows in rows_in_cache(scores):
-        total += scores[rows].sub_(shift).exp2_().sum(0)
-    return Powers(answers, shift / _LOG2_E, total)
+        total += scores[rows].sub_(shift).exp2_().sum(0, dtype=total.dtype)
+    return Powers(answers, shift.to(total.dtype) / _LOG2_E, total)
 
 
 def binary(

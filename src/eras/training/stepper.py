@@ -71,7 +71,7 @@ class BlockStepper(Stepper[BlockBilinear]):
     def __init__(self, model: BlockBilinear, queries: Queries, config: TrainConfig) -> None:
         super().__init__(model, queries, config)
         self.optimiser = Optimiser(model.tables, config)
-        self._workspace = Workspace(config.batch_size, config.memory_mb)
+        self._workspace = Workspace(config.batch_size, config.memory_mb, config.precision)
 
     @torch.no_grad()
     def gradients(self, picked: Ints, epoch: int, step: int) -> Gradients:

@@ -34,9 +34,9 @@ class Rooms:
         self._rooms[purpose] = room
         return room
 
-    def like(self, purpose: str, table: Tensor) -> Tensor:
-        """Of the shape of `table` (n, dim)."""
-        return self.room(purpose, table.shape[0], table.shape[1], table)
+    def like(self, purpose: str, table: Tensor, kind: Tensor | None = None) -> Tensor:
+        """Of the shape of `table` (n, dim), and of its type or that of `kind`."""
+        return self.room(purpose, table.shape[0], table.shape[1], table if kind is None else kind)
 
     def rows(self, purpose: str, table: Tensor, ids: Tensor) -> Tensor:
         """A copy of rows of `table`, (len(ids), dim)."""
@@ -44,12 +44,20 @@ class Rooms:
 
 
 class Workspace(Rooms):
-    """The arrays of a step, and the budget of the largest of them: a block of scores."""
+    """The arrays of a step, the type of those that are multiplied, and the budget of the largest: a block of scores."""
 
-    def __init__(self, batch_size: int, memory_mb: int) -> None:
+    def __init__(self, batch_size: int, memory_mb: int, precision: str = "float32") -> None:
         super().__init__()
         self._batch_size, self._bytes = batch_size, memory_mb << 20
+        self._narrow = torch.empty(0, dtype=torch.bfloat16) if precision == "bfloat16" else None
 
     def queries_at_once(self, candidates: int) -> int:
         """How many questions can be compared with that many candidates within the budget."""
-        return max(1, min(self._batch_size, self._bytes // (4 * candidates)))
+        size = 4 if self._narrow is None else 2
+        return max(1, min(self._batch_size, self._bytes // (size * candidates)))
+
+    def factor(self, purpose: str, table: Tensor) -> Tensor:
+        """`table` as products take it: itself, or a copy in half as many bits."""
+        if self._narrow is None:
+            return table
+        return self.like(f"factor {purpose}", table, self._narrow.to(table.device)).copy_(table)
