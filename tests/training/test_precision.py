@@ -27,5 +27,5 @@ def test_fewer_bits_cost_little_and_can_be_repeated(candidates: dict[str, Any]) 
 
 
 def test_other_models_refuse_it() -> None:
-    with pytest.raises(SettingError, match="for block structures, not for transe|AVX-512"):
+    with pytest.raises(SettingError, match=r"for block structures, not for transe|AVX-512"):
         eras.train("umls", "transe", precision="bfloat16")

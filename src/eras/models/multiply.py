@@ -8,6 +8,7 @@ multiplies depends on the machine and on shapes, so a run that is resumed takes 
 from __future__ import annotations
 
 from functools import cache
+from threading import Lock
 from typing import Any
 
 import torch
@@ -45,12 +46,13 @@ def _widened(x: Tensor, w: Tensor, out: Tensor, add: bool) -> Tensor:
 
 def _by_onednn(x: Tensor, w: Tensor, out: Tensor, add: bool) -> Tensor:
     """PyTorch hands 32-bit products to oneDNN only where it is told that fewer bits would do."""
-    before = _SETTING.fp32_precision
-    _SETTING.fp32_precision = "bf16"
-    try:
-        return _multiply(x, w, out, add)
-    finally:
-        _SETTING.fp32_precision = before
+    with _LOCK:
+        before = _SETTING.fp32_precision
+        _SETTING.fp32_precision = "bf16"
+        try:
+            return _multiply(x, w, out, add)
+        finally:
+            _SETTING.fp32_precision = before
 
 
 @cache
@@ -68,6 +70,9 @@ def multiplies_bfloat16() -> bool:
     features: dict[str, Any] = getattr(torch.cpu, "get_capabilities", dict)()
     return any(present for name, present in features.items() if name.endswith("bf16"))
 
+
+_LOCK = Lock()
+"""Two threads at a time could leave each other's setting behind."""
 
 _SETTING: Any = getattr(torch.backends.mkldnn, "matmul", None)
 """How exact 32-bit products by oneDNN must be; PyTorch before 2.9 has no such setting."""
