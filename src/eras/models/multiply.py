@@ -39,8 +39,8 @@ def _multiply(x: Tensor, w: Tensor, out: Tensor, add: bool) -> Tensor:
 
 def _widened(x: Tensor, w: Tensor, out: Tensor, add: bool) -> Tensor:
     for rows in rows_in_cache(out):
-        part = torch.mm(x[rows], w)
-        _ = out[rows].add_(part) if add else out[rows].copy_(part)
+        write = out[rows].add_ if add else out[rows].copy_
+        write(torch.mm(x[rows], w))
     return out
 
 
@@ -75,4 +75,4 @@ _LOCK = Lock()
 """Two threads at a time could leave each other's setting behind."""
 
 _SETTING: Any = getattr(torch.backends.mkldnn, "matmul", None)
-"""How exact 32-bit products by oneDNN must be; PyTorch before 2.9 has no such setting."""
+"""How exact 32-bit products by oneDNN must be; older versions of PyTorch have no such setting."""
