@@ -66,10 +66,11 @@ def contract(x: Tensor, y: Tensor, cells: Cells, blocks: int, out: Tensor | None
     x, y, out: (rows, dim), each row cut into `blocks` equal parts.
     """
     empty = set() if out is None else set(range(blocks))
+    parts = None if out is None else out.chunk(blocks, 1)
     out = torch.zeros_like(x) if out is None else out  # autograd can add to zeros, not write into what is given
     xs, ys, width = x.chunk(blocks, 1), y.chunk(blocks, 1), out.shape[1] // blocks
     for a, b, c, sign in cells:
-        part = out.narrow(1, c * width, width)
+        part = out.narrow(1, c * width, width) if parts is None else parts[c]
         if c not in empty:
             part.addcmul_(xs[a], ys[b], value=sign)
             continue
