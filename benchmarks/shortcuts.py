@@ -38,6 +38,7 @@ def main(
     dim: int = 128,
     epochs: int = 15,
     full_epochs: int = 2,
+    seed: int = 0,
 ) -> None:
     settings = {"function": FUNCTION, "negatives": NEGATIVES, "batch": SAMPLED_BATCH}
     steps: Ways = {"plain": {"negatives": 0}, "sampled": {"negatives": NEGATIVES}}
@@ -55,11 +56,11 @@ def main(
     for name in graphs:
         view = graph_or_stand_in(name).training_view()
         for way, own in trainings.items():
-            given = {"batch_size": SAMPLED_BATCH, "negatives": 0, "dim": dim, "epochs": epochs, **own}
+            given = {"batch_size": SAMPLED_BATCH, "negatives": 0, "dim": dim, "epochs": epochs, "seed": seed, **own}
             row = trained(view, recommend(view, 2, validate_every=3, patience=epochs, **given))
             judged[f"{view.name}, {way}"] = row
             print(f"  {view.name}, {way}: {row}", flush=True)
-    publish("shortcuts", {**settings, "dim": dim, "epochs": epochs, "seed": 0}, judged)
+    publish("shortcuts", {**settings, "dim": dim, "epochs": epochs, "seed": seed}, judged)
 
 
 def pace(view: TrainingView, dim: int, ways: Ways, least: int = 5, seconds: float = 20.0) -> dict[str, Any]:
