@@ -57,7 +57,7 @@ def _by_onednn(x: Tensor, w: Tensor, out: Tensor, add: bool) -> Tensor:
 
 @cache
 def _onednn_is_exact() -> bool:
-    """Whether oneDNN multiplies all 32 bits even so: those with matrix units (AMX) may take 16."""
+    """Whether oneDNN multiplies all 32 bits even so: a processor with matrix units (AMX) may take 16."""
     if _SETTING is None:
         return False
     n, almost_one = 256, 1 + 2.0**-12  # 16 bits make 1 of it
