@@ -16,6 +16,7 @@ from torch import Tensor
 
 from eras.errors import DivergedError
 from eras.graph.queries import TAIL, Answers, Ints, Queries
+from eras.models.cache import column_sums
 
 MOST_QUERIES = 2000
 """Queries ranked at a time, at most: enough for a fast product.
@@ -148,7 +149,7 @@ def _compare(scores: Tensor, own: Tensor, counts: Ints) -> tuple[Ints, Ints]:
         for mine, out in zip(own.split_with_sizes(widths), total.split_with_sizes(widths), strict=True):
             near = part[:, : len(mine)]
             gap = torch.sub(mine, near, out=room[: near.numel()].view(near.shape))
-            torch.sum(gap.view(bits).clamp_(-FAR, 1), 0, dtype=bits, out=out)
+            out.copy_(column_sums(gap.view(bits).clamp_(-FAR, 1), bits))
     above, below = -(sums // FAR).sum(0), (sums % FAR).sum(0)
     low, high = np.empty_like(order), np.empty_like(order)
     low[order], high[order] = (1 + above).cpu().numpy(), (1 + len(scores) - below).cpu().numpy()

@@ -16,7 +16,7 @@ from typing import NamedTuple
 import torch
 from torch import Tensor
 
-from eras.models.cache import rows_in_cache
+from eras.models.cache import column_sums, rows_in_cache
 from eras.models.multiply import product
 from eras.training.batches import Asked
 from eras.training.workspace import Workspace
@@ -98,7 +98,7 @@ def _exponentiate(entities: Tensor, scaled: Tensor, asked: Asked, scores: Tensor
         part = product(entities[rows], scaled.t(), room)
         if weight is not None:
             part += weight[rows]
-        total += torch.exp2(part, out=scores[rows]).sum(0, dtype=total.dtype)
+        total += column_sums(torch.exp2(part, out=scores[rows]), total.dtype)
     answers = scores[asked.answer, asked.row].to(total.dtype)
     if float(total.max()) < _SAFE and float(torch.cat([total, answers]).min()) > 1 / _SAFE:
         return Powers(answers.log(), torch.zeros_like(total), total)
@@ -110,7 +110,7 @@ def _exponentiate(entities: Tensor, scaled: Tensor, asked: Asked, scores: Tensor
     shift = scores.amax(0)
     total.zero_()
     for rows in rows_in_cache(scores):
-        total += scores[rows].sub_(shift).exp2_().sum(0, dtype=total.dtype)
+        total += column_sums(scores[rows].sub_(shift).exp2_(), total.dtype)
     return Powers(answers, shift.to(total.dtype) / _LOG2_E, total)
 
 
