@@ -19,7 +19,7 @@ help:
 
 .venv/.core: .venv/bin/python pyproject.toml constraints.txt
 	@echo "Installing eras into .venv (about a minute the first time) ..."
-	$(PIP) -e .
+	$(PIP) -e '.[fast]'
 	@touch $@
 
 .venv/.dev: .venv/.core

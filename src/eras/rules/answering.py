@@ -7,8 +7,8 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
+from eras.compiled import compiled
 from eras.rules.attributes import Attributes
-from eras.rules.compiled import compiled
 from eras.rules.index import Index, Int32s
 from eras.rules.walks import Room, find, length_of, reach, turn
 

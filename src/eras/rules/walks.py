@@ -12,7 +12,7 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from eras.rules.compiled import compiled
+from eras.compiled import compiled
 from eras.rules.index import LONGEST, Index, Int32s
 
 

@@ -5,7 +5,8 @@ from __future__ import annotations
 import math
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
-from typing import Generic, TypeVar
+from importlib.util import find_spec
+from typing import TYPE_CHECKING, Generic, TypeVar
 
 import numpy as np
 import torch
@@ -17,6 +18,12 @@ from eras.training.config import TrainConfig
 from eras.training.optimiser import Gradient, Optimiser
 from eras.training.step import loss_and_gradients
 from eras.training.workspace import Workspace
+
+_LITTLE = 1 << 20
+"""Coordinates of the questions of a step, times threads, up to which fused steps are faster."""
+
+if TYPE_CHECKING:
+    from eras.training.fused import FusedStep
 
 AnyModel = TypeVar("AnyModel", bound=KnowledgeModel)
 Gradients = tuple[float, float, Mapping[str, Gradient]]
@@ -70,12 +77,22 @@ class BlockStepper(Stepper[BlockBilinear]):
 
     def __init__(self, model: BlockBilinear, queries: Queries, config: TrainConfig) -> None:
         super().__init__(model, queries, config)
-        self.optimiser = Optimiser(model.tables, config)
+        fuses = _fuses(model, config)
+        self.optimiser = Optimiser(model.tables, config, compiled=fuses)
         self._workspace = Workspace(config.batch_size, config.memory_mb, config.precision)
+        self._fused: FusedStep | None = None
+        if fuses:
+            from eras.training.fused import FusedStep  # numba is an extra, and takes half a second
+
+            self._fused = FusedStep(model, queries, config)
 
     @torch.no_grad()
     def gradients(self, picked: Ints, epoch: int, step: int) -> Gradients:
         config, model = self.config, self.model
+        if self._fused is not None and not self.samples(epoch):
+            found = self._fused.gradients(picked)
+            if found is not None:
+                return found
         batch = make_batch(model, self.queries, picked)
         candidates = None
         if self.samples(epoch):
@@ -85,3 +102,12 @@ class BlockStepper(Stepper[BlockBilinear]):
         generator = torch.Generator().manual_seed(self.place(epoch, step)) if config.dropout else None
         loss, penalty, gradients = loss_and_gradients(model, batch, config, self._workspace, generator, candidates)
         return float(loss), float(penalty), gradients
+
+
+def _fuses(model: BlockBilinear, config: TrainConfig) -> bool:
+    """Whether steps can be fused, and are faster then: one thread does what all threads share otherwise."""
+    plain = not config.dropout and not config.relation_weight and config.regulariser != "dura"
+    plain = plain and config.precision == "float32" and model.device.type == "cpu"
+    fits = 4 * model.n_entities * config.batch_size <= config.memory_mb << 20
+    little = config.batch_size * model.dim * torch.get_num_threads() <= _LITTLE
+    return plain and fits and little and find_spec("numba") is not None

@@ -1,0 +1,132 @@
+"""Steps of machine code against those of PyTorch's functions, which are tested against autograd."""
+
+from __future__ import annotations
+
+import sys
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import eras
+from eras.graph.queries import Queries
+from eras.models import BlockBilinear
+from eras.scoring import named
+from eras.search.estimators.supernet import Supernet
+from eras.search.space import Space
+from eras.training.batches import make_batch
+from eras.training.config import TrainConfig
+from eras.training.fused import FusedStep
+from eras.training.optimiser import Gradient, Optimiser
+from eras.training.step import loss_and_gradients
+from eras.training.stepper import BlockStepper
+from eras.training.workspace import Workspace
+from problems import Problem, problems
+
+
+def single(problem: Problem, size: float = 1.0) -> BlockBilinear:
+    model = problem.model
+    model.entities, model.relations = (size * table.float() for table in (model.entities, model.relations))
+    return model
+
+
+def assert_same(model: BlockBilinear, queries: Queries, config: TrainConfig, fused: FusedStep, picked: Any) -> None:
+    found = fused.gradients(picked)
+    assert found is not None
+    batch = make_batch(model, queries, picked)
+    loss, penalty, gradients = loss_and_gradients(model, batch, config, Workspace(99, 1))
+    assert found[0] == pytest.approx(float(loss), rel=1e-4, abs=1e-5)
+    assert found[1] == pytest.approx(float(penalty), rel=1e-4)
+    for name, gradient in gradients.items():
+        torch.testing.assert_close(found[2][name].values, gradient.values, rtol=1e-3, atol=1e-4)
+
+
+@pytest.mark.parametrize("regulariser", ["none", "f2", "n3"])
+@settings(max_examples=40, deadline=None)
+@given(problem=problems(), seed=st.integers(0, 999))
+def test_the_same_objective_and_gradients(regulariser: str, problem: Problem, seed: int) -> None:
+    """Of batches of any size, one after the other."""
+    model, queries = single(problem), problem.queries
+    config = TrainConfig(regulariser=regulariser, reg_weight=0.3)
+    fused, rng = FusedStep(model, queries, config), np.random.default_rng(seed)
+    for _ in range(3):
+        picked = rng.permutation(len(queries))[: rng.integers(1, len(queries) + 1)]
+        assert_same(model, queries, config, fused, picked)
+
+
+def test_other_structures_come_into_play() -> None:
+    """A supernet mixes structures in a batch, and has others in each step."""
+    view, space, rng = eras.load_graph("umls").training_view(), Space(4, 3), np.random.default_rng(0)
+    groups = np.arange(len(view.relations)) % 3
+    net = Supernet(view, groups, [space.sample(rng)], 16, reciprocal=True)
+    net.initialise(0, "normal", 0.5)
+    queries = Queries.of(view.train, len(view.entities), len(view.relations))
+    config = TrainConfig(reg_weight=0.3)
+    fused = FusedStep(net, queries, config)
+    for functions in (1, 5, 9):
+        net.play([space.sample(rng) for _ in range(functions)])
+        assert_same(net, queries, config, fused, rng.permutation(len(queries))[:100])
+
+
+@settings(max_examples=20, deadline=None)
+@given(problem=problems())
+def test_scores_that_are_too_large_are_left_to_other_steps(problem: Problem) -> None:
+    model, config = single(problem, size=60.0), TrainConfig(regulariser="none")
+    picked = np.arange(len(problem.queries))
+    expected, _, _ = loss_and_gradients(model, make_batch(model, problem.queries, picked), config, Workspace(99, 1))
+    loss, _, gradients = BlockStepper(model, problem.queries, config).gradients(picked, 0, 0)
+    assert loss == pytest.approx(float(expected), rel=1e-4, abs=1e-4)
+    assert all(bool(gradient.values.isfinite().all()) for gradient in gradients.values())
+
+
+def test_not_finite_is_noticed() -> None:
+    model = BlockBilinear(named("complex"), ["a"], 3, 4, reciprocal=True)
+    model.entities[1] = torch.nan
+    queries = Queries.of(np.array([[0, 0, 1], [0, 0, 2]]), 3, 1)
+    stepper = BlockStepper(model, queries, TrainConfig())
+    assert not np.isfinite(stepper.step(0, 0)[0])
+    assert torch.equal(model.entities[0], torch.zeros(4))
+
+
+@pytest.mark.parametrize(
+    "other",
+    [
+        {"regulariser": "dura"},
+        {"dropout": 0.1},
+        {"relation_weight": 0.1},
+        {"precision": "bfloat16"},
+        {"batch_size": 1 << 20},
+    ],
+)
+def test_what_is_left_to_other_steps(other: dict[str, Any]) -> None:
+    model = BlockBilinear(named("complex"), ["a"], 3, 4, reciprocal=True)
+    queries = Queries.of(np.array([[0, 0, 1]]), 3, 1)
+    assert BlockStepper(model, queries, TrainConfig())._fused is not None
+    assert BlockStepper(model, queries, TrainConfig(**other))._fused is None
+
+
+def test_adagrad_moves_alike() -> None:
+    config, generator = TrainConfig(lr=0.3), torch.Generator().manual_seed(0)
+    tables = [{"x": torch.ones(5, 7)} for _ in range(2)]
+    by_torch, compiled = Optimiser(tables[0], config), Optimiser(tables[1], config, compiled=True)
+    for epoch in range(4):
+        gradient = {"x": Gradient(torch.randn(5, 7, generator=generator))}
+        by_torch.step(epoch, gradient)
+        compiled.step(epoch, gradient)
+    torch.testing.assert_close(tables[1]["x"], tables[0]["x"])
+    for key, value in by_torch.state().items():
+        torch.testing.assert_close(compiled.state()[key], value)
+
+
+def test_training_does_without_numba(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The same model, but for rounding."""
+    quick = {"dim": 16, "epochs": 2, "batch_size": 512}
+    fused = eras.train("umls", "complex", **quick)
+    monkeypatch.setitem(sys.modules, "numba", None)
+    monkeypatch.delitem(sys.modules, "eras.training.fused")
+    plain = eras.train("umls", "complex", **quick)
+    assert "eras.training.fused" not in sys.modules
+    torch.testing.assert_close(plain.scorer.entities, fused.scorer.entities, rtol=1e-2, atol=1e-3)
