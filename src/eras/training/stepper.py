@@ -5,12 +5,12 @@ from __future__ import annotations
 import math
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
-from importlib.util import find_spec
 from typing import TYPE_CHECKING, Generic, TypeVar
 
 import numpy as np
 import torch
 
+from eras.errors import UsageError
 from eras.graph.queries import Ints, Queries
 from eras.models import BlockBilinear, KnowledgeModel
 from eras.training.batches import epoch_order, make_batch, sample_candidates
@@ -77,14 +77,9 @@ class BlockStepper(Stepper[BlockBilinear]):
 
     def __init__(self, model: BlockBilinear, queries: Queries, config: TrainConfig) -> None:
         super().__init__(model, queries, config)
-        fuses = _fuses(model, config)
-        self.optimiser = Optimiser(model.tables, config, compiled=fuses)
+        self._fused = _fused_step(model, queries, config)
+        self.optimiser = Optimiser(model.tables, config, compiled=self._fused is not None)
         self._workspace = Workspace(config.batch_size, config.memory_mb, config.precision)
-        self._fused: FusedStep | None = None
-        if fuses:
-            from eras.training.fused import FusedStep  # numba is an extra, and takes half a second
-
-            self._fused = FusedStep(model, queries, config)
 
     @torch.no_grad()
     def gradients(self, picked: Ints, epoch: int, step: int) -> Gradients:
@@ -104,10 +99,16 @@ class BlockStepper(Stepper[BlockBilinear]):
         return float(loss), float(penalty), gradients
 
 
-def _fuses(model: BlockBilinear, config: TrainConfig) -> bool:
-    """Whether steps can be fused, and are faster then: one thread does what all threads share otherwise."""
+def _fused_step(model: BlockBilinear, queries: Queries, config: TrainConfig) -> FusedStep | None:
+    """Where steps can be fused, and are faster then: one thread does what all threads share otherwise."""
     plain = not config.dropout and not config.relation_weight and config.regulariser != "dura"
     plain = plain and config.precision == "float32" and model.device.type == "cpu"
     fits = 4 * model.n_entities * config.batch_size <= config.memory_mb << 20
     little = config.batch_size * model.dim * torch.get_num_threads() <= _LITTLE
-    return plain and fits and little and find_spec("numba") is not None
+    if not (plain and fits and little):
+        return None
+    try:
+        from eras.training.fused import FusedStep  # it loads numba, in half a second
+    except UsageError:  # numba is an extra
+        return None
+    return FusedStep(model, queries, config)
