@@ -128,7 +128,7 @@ def test_training_does_without_numba(tmp_path: Path) -> None:
     quick = ("--dim", "16", "--epochs", "2", "--batch-size", "512")
     command("train", "umls", "--out", tmp_path / "fused", *quick)
     command("train", "umls", "--out", tmp_path / "plain", *quick, PYTHONPATH=str(tmp_path))
-    fused, plain = (eras.load_model(tmp_path / way).scorer.tables for way in ("fused", "plain"))
+    fused, plain = (eras.Model.load(tmp_path / way).scorer.tables for way in ("fused", "plain"))
     for name, table in fused.items():
         assert not torch.equal(plain[name], table)
         torch.testing.assert_close(plain[name], table, rtol=1e-2, atol=1e-3)
