@@ -209,7 +209,8 @@ def test_a_plan_fits_the_time_and_leaves_what_is_given() -> None:
     assert plan_search(VIEW, "eras-smt").groups == 4
 
 
-def test_the_time_kept_for_the_finals_is_that_of_the_finals_that_will_be_held() -> None:
+def test_the_time_kept_for_the_finals_is_that_of_the_finals_that_will_be_held(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("eras.search.plan.measure_pace", lambda *_: Pace(epoch=0.05, validation=0.01))
     short, long = (plan_search(VIEW, "eras", seconds=600.0, most_epochs=epochs, finalists=6) for epochs in (10, 500))
     assert long.most_epochs == 500
     assert long.reserve > 3 * short.reserve > 0

@@ -18,6 +18,7 @@ from eras.models import BlockBilinear
 from eras.scoring import named
 from eras.search.estimators.supernet import Supernet
 from eras.search.space import Space
+from eras.training import kernels
 from eras.training.batches import make_batch
 from eras.training.config import TrainConfig
 from eras.training.fused import FusedStep
@@ -56,6 +57,25 @@ def test_the_same_objective_and_gradients(regulariser: str, problem: Problem, se
     for _ in range(3):
         picked = rng.permutation(len(queries))[: rng.integers(1, len(queries) + 1)]
         assert_same(model, queries, config, fused, picked)
+
+
+@given(st.lists(st.floats(-125, 125, width=32), min_size=1, max_size=40))
+@settings(deadline=None)
+def test_powers_are_exact_to_22_bits(scores: list[float]) -> None:
+    exact = np.exp2(np.array([scores] * 3, np.float64))
+    powers, total = np.array([scores] * 3, np.float32), np.empty(len(scores), np.float32)
+    kernels.exponentiate(powers, total)
+    np.testing.assert_allclose(powers, exact, rtol=2.0**-22)
+    np.testing.assert_allclose(total, exact.sum(0), rtol=2.0**-21)
+
+
+def test_powers_beyond_the_range_are_noticed() -> None:
+    powers, total = np.array([[1e4, -1e4, np.nan, np.inf]], np.float32), np.empty(4, np.float32)
+    kernels.exponentiate(powers, total)
+    assert total[0] > 2.0**120
+    assert 0 < total[1] < 2.0**-120
+    assert np.isnan(total[2])
+    assert total[3] > 2.0**120
 
 
 def test_other_structures_come_into_play() -> None:

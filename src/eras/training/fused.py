@@ -30,6 +30,9 @@ from eras.training.workspace import Rooms
 _LOG2_E = math.log2(math.e)
 """In the queries, as powers of two are faster than those of e."""
 
+_FEW = 1 << 18
+"""Scores of which one thread has made powers before two have met."""
+
 
 class FusedStep:
     """Gradients of the block-bilinear model by log-loss among all entities and the penalties n3 and f2."""
@@ -68,10 +71,13 @@ class FusedStep:
 
     def _exponentiate(self, q: Tensor, scores: Tensor) -> Tensor:
         """Powers of two of all scores, in `scores` (n, B), and their sums, (B,)."""
-        total = scores.new_zeros(len(q))
+        entities, total = self._model.entities, scores.new_zeros(len(q))
+        if scores.numel() <= _FEW:
+            kernels.exponentiate(product(entities, q.t(), scores).numpy(), total.numpy())
+            return total
         for rows in rows_in_cache(scores):
             run = self._rooms.like("run", scores[rows])  # a product is faster into memory that is in cache
-            powers = torch.exp2(product(self._model.entities[rows], q.t(), run), out=scores[rows])
+            powers = torch.exp2(product(entities[rows], q.t(), run), out=scores[rows])
             total += column_sums(powers, total.dtype)
         return total
 

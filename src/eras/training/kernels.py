@@ -21,6 +21,10 @@ Sizes = npt.NDArray[np.uint64]
 _f = np.float32
 _LARGE, _SMALL = 2.0**90, 2.0**-90
 """Sums of exponentials between these leave room for their products with counts and weights."""
+_P5, _P4, _P3, _P2, _P1, _P0 = (
+    _f(c) for c in (0.00132764719, 0.00967554133, 0.0555071327, 0.240221197, 0.693146967, 1.00000007)
+)
+"""2ˣ between −½ and ½ by least relative error, 8e-8."""
 
 
 class Questions(NamedTuple):
@@ -62,28 +66,61 @@ class Tables(NamedTuple):
 
 
 @numeric
-def _contract(cells: Contraction, n: int, x: Floats, y: Floats, out: Floats, scale: np.float32, afresh: bool) -> None:
-    """The contraction by structure n, times `scale`: written into `out` if `afresh`, otherwise added to it."""
-    width = np.uint64(len(out) // cells.M)  # unsigned, as for signed indices a loop looks out for negative ones
+def _contract(
+    cells: Contraction, n: int, dim: int, x: Floats, i: int, y: Floats, j: int, out: Floats, k: int,
+    scale: np.float32, afresh: bool,
+) -> None:  # fmt: skip
+    """Row k of `out` from row i of x and row j of y by structure n, times `scale`; added to what is there or `afresh`.
+
+    All tables are flat: to make a view of a row takes as long as to compute it.
+    """
+    width = np.uint64(dim // cells.M)  # unsigned, as for signed indices a loop looks out for negative ones
+    x0, y0, z0 = np.uint64(i * dim), np.uint64(j * dim), np.uint64(k * dim)
     for p in range(cells.starts[n], cells.starts[n + 1]):
-        c, a, b = cells.pairs[p, 0] * width, cells.pairs[p, 1] * width, cells.pairs[p, 2] * width
-        d, e = cells.pairs[p, 3] * width, cells.pairs[p, 4] * width
-        s, t = scale * cells.signs[p, 0], scale * cells.signs[p, 1]
+        c, s, t = z0 + cells.pairs[p, 0] * width, scale * cells.signs[p, 0], scale * cells.signs[p, 1]
+        a, b = x0 + cells.pairs[p, 1] * width, y0 + cells.pairs[p, 2] * width
+        d, e = x0 + cells.pairs[p, 3] * width, y0 + cells.pairs[p, 4] * width
         if afresh and cells.pairs[p, 5]:
-            for i in range(width):
-                out[c + i] = s * x[a + i] * y[b + i] + t * x[d + i] * y[e + i]
+            for w in range(width):
+                out[c + w] = s * x[a + w] * y[b + w] + t * x[d + w] * y[e + w]
         else:
-            for i in range(width):
-                out[c + i] += s * x[a + i] * y[b + i] + t * x[d + i] * y[e + i]
+            for w in range(width):
+                out[c + w] += s * x[a + w] * y[b + w] + t * x[d + w] * y[e + w]
 
 
 @numeric
 def ask(asked: Asked, of: Questions, to_tail: Contraction, tables: Tables, scale: float, q: Floats) -> None:
     """The queries, times `scale`, in q (B, dim)."""
+    dim, entities, relations, out = q.shape[1], tables.entities.ravel(), tables.relations.ravel(), q.ravel()
     for row in range(len(q)):
-        question = asked.question[row]
-        h, r = tables.entities[of.entity[question]], tables.relations[of.relation[question]]
-        _contract(to_tail, asked.structure[row], h, r, q[row], _f(scale), True)
+        n, question = asked.structure[row], asked.question[row]
+        e, r = of.entity[question], of.relation[question]
+        _contract(to_tail, n, dim, entities, e, relations, r, out, row, _f(scale), True)
+
+
+@numeric
+def _power(x: np.float32) -> np.float32:
+    """2ˣ to 22 bits; beyond −126 and 127 that of these.
+
+    A large number, added and taken off again, leaves an integer of x, which becomes the exponent. For the rest, between
+    −½ and ½, there is a polynomial.
+    """
+    x = min(max(x, _f(-126.0)), _f(127.0))
+    shifted = x + _f(3 << 22)
+    f = x - (shifted - _f(3 << 22))
+    p = ((((_P5 * f + _P4) * f + _P3) * f + _P2) * f + _P1) * f + _P0
+    return p * np.int32((_f(shifted).view(np.int32) + 127) << 23).view(np.float32)
+
+
+@numeric
+def exponentiate(scores: Floats, total: Floats) -> None:
+    """Powers of two in place of scores (n, B), and their sums over n, (B,)."""
+    total[:] = _f(0.0)
+    for i in range(scores.shape[0]):
+        for j in range(scores.shape[1]):
+            power = _power(scores[i, j])
+            scores[i, j] = power
+            total[j] += power
 
 
 @numeric
@@ -127,12 +164,13 @@ def differentiate(
     weight: Floats,
 ) -> None:  # fmt: skip
     """Add what dq (B, dim), times weight (B,), says of the entities and relations that are asked about."""
+    dim, g, entities, relations = dq.shape[1], dq.ravel(), tables.entities.ravel(), tables.relations.ravel()
+    d_entities, d_relations = tables.d_entities.ravel(), tables.d_relations.ravel()
     for row in range(len(dq)):
-        question, n = asked.question[row], asked.structure[row]
-        entity, relation = of.entity[question], of.relation[question]
-        h, r = tables.entities[entity], tables.relations[relation]
-        _contract(to_head, n, dq[row], r, tables.d_entities[entity], weight[row], False)
-        _contract(to_relation, n, h, dq[row], tables.d_relations[relation], weight[row], False)
+        n, question = asked.structure[row], asked.question[row]
+        e, r = of.entity[question], of.relation[question]
+        _contract(to_head, n, dim, g, row, relations, r, d_entities, e, weight[row], False)
+        _contract(to_relation, n, dim, entities, e, g, row, d_relations, r, weight[row], False)
 
 
 @numeric
@@ -154,18 +192,6 @@ def name(asked: Asked, of: Questions, kinds: Ints, entities: Floats, relations: 
     return n_answers
 
 
-@numeric
-def _add_squares(out: Floats, x: Floats) -> None:
-    for i in range(len(out)):
-        out[i] += x[i] * x[i]
-
-
-@numeric
-def _add_product(out: Floats, x: Floats, y: Floats) -> None:
-    for i in range(len(out)):
-        out[i] += x[i] * y[i]
-
-
 @summing
 def _cubes(squares: Floats, weight: np.float32) -> float:
     """weight · Σ modulus³, of squares of moduli, in whose place come the slopes of their coordinates."""
@@ -178,33 +204,32 @@ def _cubes(squares: Floats, weight: np.float32) -> float:
 
 
 @numeric
-def _n3(x: Floats, dx: Floats, weight: np.float32, coupled: Ints, room: Floats) -> float:
-    total, width = 0.0, len(room)
-    for together in coupled:
-        if together[0] < 0:
-            break
-        room[:] = _f(0.0)
-        for b in together:
-            if b >= 0:
-                _add_squares(room, x[b * width : (b + 1) * width])
-        total += _cubes(room, weight)
-        for b in together:
-            if b >= 0:
-                _add_product(dx[b * width : (b + 1) * width], room, x[b * width : (b + 1) * width])
-    return total
-
-
-@numeric
 def n3(table: Floats, d_table: Floats, named: Floats, coupled: Ints, scale: float) -> float:
     """scale · Σ |x|³ over moduli of rows x, as often as they are named; its gradient is added to `d_table`.
 
     coupled: (kinds, M, M), sets of blocks that make up a modulus, each a row that ends with −1.
     """
-    total, room = 0.0, np.empty(table.shape[1] // coupled.shape[1], np.float32)
+    (rows, dim), M, total, x, dx = table.shape, coupled.shape[1], 0.0, table.ravel(), d_table.ravel()
+    width, room = np.uint64(dim // M), np.empty(dim // M, np.float32)
     for kind in range(len(named)):
-        for row in range(len(table)):
-            if named[kind, row]:
-                total += _n3(table[row], d_table[row], _f(scale * named[kind, row]), coupled[kind], room)
+        for row in range(rows):
+            if not named[kind, row]:
+                continue
+            for together in range(M):
+                if coupled[kind, together, 0] < 0:
+                    break
+                room[:] = _f(0.0)
+                for m in range(M):
+                    if coupled[kind, together, m] >= 0:
+                        b = np.uint64(row * dim) + np.uint64(coupled[kind, together, m]) * width
+                        for i in range(width):
+                            room[i] += x[b + i] * x[b + i]
+                total += _cubes(room, _f(scale * named[kind, row]))
+                for m in range(M):
+                    if coupled[kind, together, m] >= 0:
+                        b = np.uint64(row * dim) + np.uint64(coupled[kind, together, m]) * width
+                        for i in range(width):
+                            dx[b + i] += room[i] * x[b + i]
     return total
 
 
@@ -229,8 +254,9 @@ def f2(table: Floats, d_table: Floats, named: Floats, scale: float) -> float:
 
 
 @numeric
-def adagrad(x: Floats, g: Floats, sums: Floats, lr: float, eps: float) -> None:
-    """One step of Adagrad; x, g, sums: (n,)."""
+def adagrad(table: Floats, gradient: Floats, sums: Floats, lr: float, eps: float) -> None:
+    """One step of Adagrad; all three are (n, dim)."""
+    x, dx, s = table.ravel(), gradient.ravel(), sums.ravel()
     for i in range(len(x)):
-        sums[i] += g[i] * g[i]
-        x[i] -= _f(lr) * g[i] / (np.sqrt(sums[i]) + _f(eps))
+        s[i] += dx[i] * dx[i]
+        x[i] -= _f(lr) * dx[i] / (np.sqrt(s[i]) + _f(eps))

@@ -85,11 +85,10 @@ class Optimiser:
     def _move(self, x: Tensor, g: Tensor, state: dict[str, Tensor], lr: float) -> None:
         fused = x.device.type == "cpu"
         if self._config.optimiser == "adagrad" and self._compiled and x.numel() <= _SMALL:
-            from eras.training import kernels
+            from eras.training.kernels import adagrad as small_adagrad
 
             state["step"] += 1
-            moved, slope, sums = (table.view(-1).numpy() for table in (x, g, state["sum"]))
-            kernels.adagrad(moved, slope, sums, lr, _EPS)
+            small_adagrad(x.numpy(), g.numpy(), state["sum"].numpy(), lr, _EPS)
         elif self._config.optimiser == "adagrad":
             adagrad(
                 [x], [g], [state["sum"]], [state["step"]],
