@@ -59,17 +59,17 @@ def test_the_same_objective_and_gradients(regulariser: str, problem: Problem, se
         assert_same(model, queries, config, fused, picked)
 
 
-@given(st.lists(st.floats(-125, 125, width=32), min_size=1, max_size=40))
+@given(st.lists(st.floats(-80, 80, width=32), min_size=1, max_size=40))
 @settings(deadline=None)
-def test_powers_are_exact_to_22_bits(scores: list[float]) -> None:
-    exact = np.exp2(np.array([scores] * 3, np.float64))
+def test_exponentials(scores: list[float]) -> None:
+    exact = np.exp(np.array([scores] * 3, np.float64))
     powers, total = np.array([scores] * 3, np.float32), np.empty(len(scores), np.float32)
     kernels.exponentiate(powers, total)
-    np.testing.assert_allclose(powers, exact, rtol=2.0**-22)
-    np.testing.assert_allclose(total, exact.sum(0), rtol=2.0**-21)
+    np.testing.assert_allclose(powers, exact, rtol=2.0**-16)
+    np.testing.assert_allclose(total, exact.sum(0), rtol=2.0**-16)
 
 
-def test_powers_beyond_the_range_are_noticed() -> None:
+def test_exponentials_beyond_the_range_are_noticed() -> None:
     powers, total = np.array([[1e4, -1e4, np.nan, np.inf]], np.float32), np.empty(4, np.float32)
     kernels.exponentiate(powers, total)
     assert total[0] > 2.0**120

@@ -27,11 +27,8 @@ from eras.training.optimiser import Gradient
 from eras.training.regularisers import Coupling, couplings
 from eras.training.workspace import Rooms
 
-_LOG2_E = math.log2(math.e)
-"""In the queries, as powers of two are faster than those of e."""
-
 _FEW = 1 << 18
-"""Scores of which one thread has made powers before two have met."""
+"""Scores that one thread has exponentiated before two have met."""
 
 
 class FusedStep:
@@ -56,12 +53,18 @@ class FusedStep:
         scores, weight = self._rooms.room("scores", n, B, model.entities), np.empty(B, np.float32)
         asked = Asked(picked, model.slots(self._queries.relation[picked], self._queries.side[picked]))
 
-        kernels.ask(asked, of, self._to_tail, tables, _LOG2_E, q.numpy())
-        total = self._exponentiate(q, scores)
+        few = scores.numel() <= _FEW
+        scale = 1.0 if few else kernels.LOG2_E  # powers of two are faster than those of e
+        kernels.ask(asked, of, self._to_tail, tables, scale, q.numpy())
+        total = self._exponentiate(q, scores, few)
         n_answers = kernels.name(asked, of, self._kinds, *self._named)
-        loss = kernels.slopes(asked, of, n_answers, scores.numpy(), total.numpy(), _LOG2_E, q.numpy(), weight)
+        loss = kernels.slopes(asked, of, n_answers, scores.numpy(), total.numpy(), weight)
         if not math.isfinite(loss):
             return None
+        if few:
+            kernels.weigh_slopes(scores.numpy(), weight)
+        else:
+            kernels.weigh_queries(q.numpy(), weight, 1 / scale)
         product(scores.t(), model.entities, dq)
         product(scores, q, self._gradients["entities"])
         self._gradients["relations"].zero_()
@@ -69,10 +72,10 @@ class FusedStep:
         penalty = self._penalty(config.reg_weight / n_answers)
         return loss, penalty, {name: Gradient(gradient) for name, gradient in self._gradients.items()}
 
-    def _exponentiate(self, q: Tensor, scores: Tensor) -> Tensor:
-        """Powers of two of all scores, in `scores` (n, B), and their sums, (B,)."""
+    def _exponentiate(self, q: Tensor, scores: Tensor, few: bool) -> Tensor:
+        """Exponentials of all scores, in `scores` (n, B), and their sums, (B,)."""
         entities, total = self._model.entities, scores.new_zeros(len(q))
-        if scores.numel() <= _FEW:
+        if few:
             kernels.exponentiate(product(entities, q.t(), scores).numpy(), total.numpy())
             return total
         for rows in rows_in_cache(scores):

@@ -19,6 +19,7 @@ Ints = npt.NDArray[np.int64]
 Sizes = npt.NDArray[np.uint64]
 
 _f = np.float32
+LOG2_E = math.log2(math.e)
 _LARGE, _SMALL = 2.0**90, 2.0**-90
 """Sums of exponentials between these leave room for their products with counts and weights."""
 _P5, _P4, _P3, _P2, _P1, _P0 = (
@@ -114,26 +115,24 @@ def _power(x: np.float32) -> np.float32:
 
 @numeric
 def exponentiate(scores: Floats, total: Floats) -> None:
-    """Powers of two in place of scores (n, B), and their sums over n, (B,)."""
+    """Exponentials in place of scores (n, B), and their sums over n, (B,)."""
     total[:] = _f(0.0)
     for i in range(scores.shape[0]):
         for j in range(scores.shape[1]):
-            power = _power(scores[i, j])
+            power = _power(_f(LOG2_E) * scores[i, j])
             scores[i, j] = power
             total[j] += power
 
 
 @numeric
-def slopes(
-    asked: Asked, of: Questions, n_answers: int, powers: Floats, total: Floats, scale: float, q: Floats, weight: Floats
-) -> float:
-    """The loss, from powers (n, B) of the scores and their sums (B,); nan where one of them is too large or small.
+def slopes(asked: Asked, of: Questions, n_answers: int, powers: Floats, total: Floats, weight: Floats) -> float:
+    """The loss, from exponentials (n, B) and their sums (B,); nan where one of them is too large or too small.
 
-    The powers become slopes but for their weight (B,): the slope is weight · (power − total / c at the answers), for c
-    answers and a weight of c / total / n_answers. The queries get that weight, and lose the scale that they had.
+    They become slopes but for their weight (B,): the slope is weight · (power − total / c at the answers), for c
+    answers and a weight of c / total / n_answers.
     """
     loss = 0.0
-    for row in range(len(q)):
+    for row in range(len(total)):
         question, whole = asked.question[row], total[row]
         first, last = of.offsets[question], of.offsets[question + 1]
         count, product = last - first, 1.0
@@ -152,10 +151,25 @@ def slopes(
             powers[answer, row] = value - each
         loss += count * math.log(whole) - math.log(product)
         weight[row] = _f(count / whole / n_answers)
-        back, query = weight[row] / _f(scale), q[row]
-        for i in range(len(query)):
-            query[i] *= back
     return loss / n_answers
+
+
+@numeric
+def weigh_slopes(slopes: Floats, weight: Floats) -> None:
+    """Multiply (n, B) with weight (B,), which becomes 1."""
+    for i in range(slopes.shape[0]):
+        for j in range(slopes.shape[1]):
+            slopes[i, j] *= weight[j]
+    weight[:] = _f(1.0)
+
+
+@numeric
+def weigh_queries(q: Floats, weight: Floats, scale: float) -> None:
+    """Multiply (B, dim) with weight (B,), and with `scale`."""
+    for row in range(q.shape[0]):
+        by = weight[row] * _f(scale)
+        for i in range(q.shape[1]):
+            q[row, i] *= by
 
 
 @numeric
