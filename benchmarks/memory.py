@@ -62,7 +62,7 @@ def live(until: str, graph: str, dim: int, steps: int, ranked: int, memory_mb: i
     from eras.evaluation import rank
     from eras.graph.queries import Queries
     from eras.scoring import named
-    from eras.training import TrainConfig, Trainer
+    from eras.training import TrainConfig, Trainer, fused  # noqa: F401  # loads numba, as training does
 
     stages: dict[str, int] = {}
     if until != "imports":

@@ -21,6 +21,8 @@ import fcntl
 import platform
 import shutil
 from collections.abc import Iterator
+from importlib.metadata import version
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
@@ -93,6 +95,7 @@ def write_manifest(
             "versions": {
                 "eras": __version__,
                 "torch": torch.__version__,
+                "numba": version("numba") if find_spec("numba") else None,
                 "python": platform.python_version(),
             },
             "machine": {"processor": platform.machine(), "threads": config.threads, "device": config.device},

@@ -7,9 +7,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from functools import lru_cache
-from itertools import groupby
-from operator import itemgetter
 
 import numpy as np
 import torch
@@ -19,10 +16,10 @@ from eras.graph.queries import Queries
 from eras.models import BlockBilinear
 from eras.models.cache import column_sums, rows_in_cache
 from eras.models.multiply import product
-from eras.scoring.query import Cells, Plan
+from eras.scoring.query import Plan
 from eras.training import kernels
 from eras.training.config import TrainConfig
-from eras.training.kernels import Asked, Contraction, Floats, Ints, Questions, Sizes, Tables
+from eras.training.kernels import Asked, Contraction, Floats, Ints, Questions, Tables
 from eras.training.optimiser import Gradient
 from eras.training.regularisers import Coupling, couplings
 from eras.training.workspace import Rooms
@@ -101,33 +98,35 @@ class FusedStep:
         if plans is self._plans:
             return
         self._plans, M = plans, plans[0].blocks
-        self._to_tail = _contraction([plan.to_tail for plan in plans], M)
-        self._to_head = _contraction([plan.to_head for plan in plans], M)
-        self._to_relation = _contraction([plan.to_relation for plan in plans], M)
-        number = {kind: i for i, kind in enumerate(dict.fromkeys(map(couplings, plans)))}
-        self._kinds = np.array([number[couplings(plan)] for plan in plans])
+        structure, head, relation, tail, sign = np.array(
+            [(n, *cell) for n, plan in enumerate(plans) for cell in plan.to_tail], np.float32
+        ).T
+        key, h, r, t = (column.astype(np.int64) for column in (M * structure, head, relation, tail))
+        sizes = M, len(plans)
+        self._to_tail = _contraction(*sizes, key + t, h, r, sign)
+        self._to_head = _contraction(*sizes, key + h, t, r, sign)
+        self._to_relation = _contraction(*sizes, key + r, h, t, sign)
+        kinds = [couplings(plan) for plan in plans]
+        number = {kind: i for i, kind in enumerate(dict.fromkeys(kinds))}
+        self._kinds = np.array([number[kind] for kind in kinds])
         self._coupled = tuple(np.stack([_padded(kind[table], M) for kind in number]) for table in (0, 1))
         self._named = tuple(np.empty((len(number), len(table)), np.float32) for table in self._tables[:2])
 
 
-def _contraction(structures: Sequence[Cells], M: int) -> Contraction:
-    parts = [_pairs(cells, M) for cells in structures]
-    starts = np.cumsum([0, *(len(pairs) for pairs, _ in parts)])
-    return Contraction(M, starts, np.concatenate([p for p, _ in parts]), np.concatenate([s for _, s in parts]))
-
-
-@lru_cache(maxsize=4096)
-def _pairs(cells: Cells, M: int) -> tuple[Sizes, Floats]:
-    """Pairs and signs, as `Contraction` has them; a block without terms gets one that is zero."""
-    by_block = {c: list(terms) for c, terms in groupby(sorted(cells, key=itemgetter(2)), key=itemgetter(2))}
-    pairs, signs = [], []
-    for c in range(M):
-        terms = by_block.get(c, [(0, 0, c, 0.0)])
-        for i in range(0, len(terms), 2):
-            (a, b, _, s), (d, e, _, t) = (*terms[i : i + 2], (0, 0, c, 0.0))[:2]
-            pairs.append((c, a, b, d, e, i == 0))
-            signs.append((s, t))
-    return np.array(pairs, np.uint64), np.array(signs, np.float32)
+def _contraction(M: int, structures: int, key: Ints, a: Ints, b: Ints, sign: Floats) -> Contraction:
+    """Terms ± x_a ∘ y_b of block c of structure n, for key = M n + c; a block without terms gets a pair of zeros."""
+    order = np.argsort(key, kind="stable")
+    key, a, b, sign = key[order], a[order], b[order], sign[order]
+    counts = np.bincount(key, minlength=M * structures)
+    ends = np.cumsum(np.maximum(1, (counts + 1) // 2))
+    firsts = np.append(0, ends[:-1])
+    nth = np.arange(len(key)) - np.repeat(np.cumsum(counts) - counts, counts)
+    pair, second = firsts[key] + nth // 2, nth % 2
+    pairs, signs = np.zeros((ends[-1], 6), np.uint64), np.zeros((ends[-1], 2), np.float32)
+    pairs[:, 0] = np.repeat(np.arange(M * structures) % M, ends - firsts)
+    pairs[pair, 1 + 2 * second], pairs[pair, 2 + 2 * second], signs[pair, second] = a, b, sign
+    pairs[firsts, 5] = 1
+    return Contraction(M, np.append(firsts[::M], ends[-1]), pairs, signs)
 
 
 def _padded(coupling: Coupling, M: int) -> Ints:
