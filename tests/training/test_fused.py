@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 from typing import Any
+from unittest.mock import patch
 
 import numpy as np
 import pytest
@@ -48,15 +49,16 @@ def assert_same(model: BlockBilinear, queries: Queries, config: TrainConfig, fus
 
 @pytest.mark.parametrize("regulariser", ["none", "f2", "n3"])
 @settings(max_examples=40, deadline=None)
-@given(problem=problems(), seed=st.integers(0, 999))
-def test_the_same_objective_and_gradients(regulariser: str, problem: Problem, seed: int) -> None:
-    """Of batches of any size, one after the other."""
+@given(problem=problems(), seed=st.integers(0, 999), few=st.sampled_from([0, 1 << 18]))
+def test_the_same_objective_and_gradients(regulariser: str, problem: Problem, seed: int, few: int) -> None:
+    """Of batches of any size, one after the other, with exponentials by one thread or by all."""
     model, queries = single(problem), problem.queries
     config = TrainConfig(regulariser=regulariser, reg_weight=0.3)
     fused, rng = FusedStep(model, queries, config), np.random.default_rng(seed)
     for _ in range(3):
         picked = rng.permutation(len(queries))[: rng.integers(1, len(queries) + 1)]
-        assert_same(model, queries, config, fused, picked)
+        with patch("eras.training.fused._FEW", few):
+            assert_same(model, queries, config, fused, picked)
 
 
 @given(st.lists(st.floats(-80, 80, width=32), min_size=1, max_size=40))
