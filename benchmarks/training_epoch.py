@@ -54,12 +54,13 @@ def main(
     function: str = "complex",
     seconds: float = 10.0,
     least: int = 5,
+    batch_size: int = CONFIG.batch_size,
 ) -> None:
     rows: dict[str, dict[str, Any]] = {}
     for name in graphs:
         view = graph_or_stand_in(name).training_view()
         for dim in dims:
-            measured = measure(view, dim, seconds, least, function)
+            measured = measure(view, dim, seconds, least, function, batch_size)
             gc.collect()  # the tables of a large model
             step, product = statistics.median(measured.steps), statistics.median(measured.products)
             flops = 6.0 * measured.batch * len(view.entities) * dim
@@ -78,9 +79,16 @@ def main(
     publish("training_epoch", {**settings, "seconds of each": seconds}, rows)
 
 
-def measure(view: TrainingView, dim: int, seconds: float, least: int, function: str = "complex") -> Measured:
+def measure(
+    view: TrainingView,
+    dim: int,
+    seconds: float,
+    least: int,
+    function: str = "complex",
+    batch_size: int = CONFIG.batch_size,
+) -> Measured:
     queries = Queries.of(view.train, len(view.entities), len(view.relations))
-    config = CONFIG.updated(dim=dim, batch_size=min(CONFIG.batch_size, len(queries)))
+    config = CONFIG.updated(dim=dim, batch_size=min(batch_size, len(queries)))
     model = BlockBilinear(named(function), view.relations.names.to_list(), len(view.entities), dim, reciprocal=True)
     model.initialise(0, config.init, config.init_scale)
     stepper, products = BlockStepper(model, queries, config), Products(model, config.batch_size)

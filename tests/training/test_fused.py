@@ -121,7 +121,7 @@ def test_not_finite_is_noticed() -> None:
         {"dropout": 0.1},
         {"relation_weight": 0.1},
         {"precision": "bfloat16"},
-        {"batch_size": 1 << 20},
+        {"batch_size": 1 << 22},
     ],
 )
 def test_what_is_left_to_other_steps(other: dict[str, Any]) -> None:

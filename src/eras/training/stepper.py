@@ -19,7 +19,7 @@ from eras.training.optimiser import Gradient, Optimiser
 from eras.training.step import loss_and_gradients
 from eras.training.workspace import Workspace
 
-_LITTLE = 1 << 20
+_LITTLE = 1 << 22
 """Coordinates of the questions of a step, times threads, up to which fused steps are faster."""
 
 if TYPE_CHECKING:
