@@ -130,6 +130,7 @@ def imports() -> dict[str, Any]:
     """What `train` imports, and nothing else."""
     import eras.models
     import eras.scoring
+    import eras.training.fused
     import eras.training.stepper  # noqa: F401
 
     return {"peak": peak_bytes()}

@@ -33,3 +33,14 @@ def test_a_short_fit_of_a_large_graph_compares_samples(large: Any, monkeypatch: 
     assert not fitting.plan_fit(large, 1000.0, 4, negatives=0)[1].negatives
     with pytest.raises(SettingError, match="too short"):
         fitting.plan_fit(large, 60.0, 4)
+
+
+def test_time_that_training_cannot_use_goes_to_the_search(large: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(fitting, "measure_pace", lambda *_: Pace(0.01, 0.0))
+    given, config = fitting.plan_fit(large, 300.0, 4)
+    training = 5 * config.epochs * 0.01
+    assert given.seconds == pytest.approx(300.0)
+    assert given.search_seconds == pytest.approx(300.0 - training)
+    chosen, _ = fitting.plan_fit(large, None, 4)
+    assert chosen.search_seconds == pytest.approx(0.4 * fitting.LEAST_SECONDS)
+    assert chosen.seconds == pytest.approx(chosen.search_seconds + training)

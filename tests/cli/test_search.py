@@ -83,14 +83,14 @@ def test_what_cannot_be_searched_is_refused_before_anything_is_written(
 
 def test_fit_ends_with_a_model_no_worse_on_validation_than_any_that_was_trained(graph: Path, tmp_path: Path) -> None:
     out = tmp_path / "fit"
-    done = eras("fit", graph, "--time", "45s", "--dim", "16", "--epochs", "3", "--out", out, "--json")
+    done = eras("fit", graph, "--time", "20s", "--dim", "16", "--epochs", "3", "--out", out, "--json")
     story = json.loads(done.stdout)["fit"]
     mrrs = {name: result["selection_mrr"] for name, result in story["candidates"].items()}
     assert {"distmult", "complex", "simple", "analogy"} <= set(mrrs)
     assert mrrs[story["winner"]] == max(mrrs.values())
     assert story["verdict"] in " ".join(done.stderr.split())
     assert eras("predict", out, "--head", "e1", "--relation", "general_1", "-k", "3", "--json").stdout
-    again = eras("fit", graph, "--time", "45s", "--dim", "16", "--epochs", "3", "--out", out, "--json")
+    again = eras("fit", graph, "--time", "20s", "--dim", "16", "--epochs", "3", "--out", out, "--json")
     assert json.loads(again.stdout) == json.loads(done.stdout)
 
 

@@ -158,10 +158,13 @@ def plan_fit(view: TrainingView, seconds: float | None, blocks: int, **settings:
     everyone = len(HAND_DESIGNED) + 1
     usual = EARLY_END * everyone * config.epochs * epoch / (1 - SEARCH_SHARE)
     total = seconds or min(MOST_SECONDS, max(LEAST_SECONDS, usual))
-    search_seconds = SEARCH_SHARE * total
+    longest, search_seconds = everyone * config.epochs * epoch, SEARCH_SHARE * total
+    if seconds:  # what training cannot use is the search's
+        search_seconds = max(search_seconds, total - longest)
+    total = min(total, search_seconds + longest)
     left = total - search_seconds
     trained = everyone if left / everyone >= epoch * config.epochs / 2 else 2
-    epochs = min(config.epochs, int(left / (trained * epoch)))
+    epochs = min(config.epochs, round(left / (trained * epoch)))
     large = len(view.entities) > 2 * NEGATIVES
     if seconds and large and epochs < config.epochs / 2 and not config.negatives and "negatives" not in settings:
         return plan_fit(view, seconds, blocks, **settings, negatives=NEGATIVES)
