@@ -21,6 +21,7 @@ from eras.training import kernels
 from eras.training.config import TrainConfig
 from eras.training.kernels import Asked, Contraction, Floats, Ints, Questions, Tables
 from eras.training.optimiser import Gradient
+from eras.training.products import LOG2_E
 from eras.training.regularisers import Coupling, couplings
 from eras.training.workspace import Rooms
 
@@ -51,7 +52,7 @@ class FusedStep:
         asked = Asked(picked, model.slots(self._queries.relation[picked], self._queries.side[picked]))
 
         few = scores.numel() <= _FEW
-        scale = 1.0 if few else kernels.LOG2_E  # powers of two are faster than those of e
+        scale = 1.0 if few else LOG2_E  # powers of two are faster than those of e
         kernels.ask(asked, of, self._to_tail, tables, scale, q.numpy())
         total = self._exponentiate(q, scores, few)
         n_answers = kernels.name(asked, of, self._kinds, *self._named)

@@ -13,15 +13,14 @@ import numpy as np
 import numpy.typing as npt
 
 from eras.compiled import numeric, summing
+from eras.training.products import LOG2_E, SAFE
 
 Floats = npt.NDArray[np.float32]
 Ints = npt.NDArray[np.int64]
 Sizes = npt.NDArray[np.uint64]
 
 _f = np.float32
-LOG2_E = math.log2(math.e)
-_LARGE, _SMALL = 2.0**90, 2.0**-90
-"""Sums of exponentials between these leave room for their products with counts and weights."""
+_LARGE, _SMALL = SAFE, 1 / SAFE
 _P0, _P1, _P2 = _f(1.00000007), _f(0.693146967), _f(0.240221197)
 _P3, _P4, _P5 = _f(0.0555071327), _f(0.00967554133), _f(0.00132764719)
 """The polynomial of degree 5 that is nearest to 2ˣ from −½ to ½: its relative error is 8e-8 at most."""

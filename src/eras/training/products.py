@@ -21,9 +21,9 @@ from eras.models.multiply import product
 from eras.training.batches import Asked
 from eras.training.workspace import Workspace
 
-_LOG2_E = math.log2(math.e)
-_SAFE = 2.0**90
-"""Sums of exponentials between 1 / _SAFE and _SAFE leave room for their products with counts and weights."""
+LOG2_E = math.log2(math.e)
+SAFE = 2.0**90
+"""Sums of exponentials between 1 / SAFE and SAFE leave room for their products with counts and weights."""
 
 
 class Slopes(NamedTuple):
@@ -68,7 +68,7 @@ def softmax(entities: Tensor, q: Tensor, asked: Asked, scores: Tensor, workspace
     The slope is weight · (exp − total / c at the answers), whose weight is c / total: no further pass is needed.
     """
     # Powers of two are a third faster than those of e, so the logarithm of e goes into the queries.
-    scaled = torch.mul(q, _LOG2_E, out=workspace.like("scaled queries", q, entities))
+    scaled = torch.mul(q, LOG2_E, out=workspace.like("scaled queries", q, entities))
     powers = _exponentiate(entities, scaled, asked, scores, workspace)
     loss = (asked.counts * (powers.shift + powers.total.log())).sum() - powers.answers.sum()
     weight = asked.counts / powers.total
@@ -91,7 +91,7 @@ def _exponentiate(entities: Tensor, scaled: Tensor, asked: Asked, scores: Tensor
     No maximum is subtracted first: floating-point numbers are as exact near 2⁹⁰ as near 1, and scores that are too
     large or too small for that (beyond about ±60) are noticed by their sums and done over, shifted.
     """
-    weight = None if asked.log_weight is None else asked.log_weight * _LOG2_E
+    weight = None if asked.log_weight is None else asked.log_weight * LOG2_E
     total = torch.zeros_like(asked.counts)
     for rows in rows_in_cache(scores):
         room = workspace.like("run of scores", scores[rows])  # a product is faster into memory that is in cache
@@ -100,18 +100,18 @@ def _exponentiate(entities: Tensor, scaled: Tensor, asked: Asked, scores: Tensor
             part += weight[rows]
         total += column_sums(torch.exp2(part, out=scores[rows]), total.dtype)
     answers = scores[asked.answer, asked.row].to(total.dtype)
-    if float(total.max()) < _SAFE and float(torch.cat([total, answers]).min()) > 1 / _SAFE:
+    if float(total.max()) < SAFE and float(torch.cat([total, answers]).min()) > 1 / SAFE:
         return Powers(answers.log(), torch.zeros_like(total), total)
 
     product(entities, scaled.t(), scores)
-    answers = scores[asked.answer, asked.row].to(total.dtype) / _LOG2_E
+    answers = scores[asked.answer, asked.row].to(total.dtype) / LOG2_E
     if weight is not None:
         scores += weight
     shift = scores.amax(0)
     total.zero_()
     for rows in rows_in_cache(scores):
         total += column_sums(scores[rows].sub_(shift).exp2_(), total.dtype)
-    return Powers(answers, shift.to(total.dtype) / _LOG2_E, total)
+    return Powers(answers, shift.to(total.dtype) / LOG2_E, total)
 
 
 def binary(

@@ -19,11 +19,11 @@ from eras.training.optimiser import Gradient, Optimiser
 from eras.training.step import loss_and_gradients
 from eras.training.workspace import Workspace
 
-_LITTLE = 1 << 22
-"""Coordinates of the questions of a step, times threads, up to which fused steps are faster."""
-
 if TYPE_CHECKING:
     from eras.training.fused import FusedStep
+
+_LITTLE = 1 << 22
+"""Coordinates of the questions of a step, times threads, up to which fused steps are faster."""
 
 AnyModel = TypeVar("AnyModel", bound=KnowledgeModel)
 Gradients = tuple[float, float, Mapping[str, Gradient]]
