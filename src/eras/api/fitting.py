@@ -169,7 +169,8 @@ def plan_fit(view: TrainingView, seconds: float | None, blocks: int, **settings:
     if seconds and large and epochs < config.epochs / 2 and not config.negatives and "negatives" not in settings:
         return plan_fit(view, seconds, blocks, **settings, negatives=NEGATIVES)
     if epochs < min(LEAST_EPOCHS, config.epochs) or search_seconds < LEAST_SEARCH:
-        needed = max(2 * LEAST_EPOCHS * epoch / (1 - SEARCH_SHARE), LEAST_SEARCH / SEARCH_SHARE)
+        searching = min(LEAST_SEARCH / SEARCH_SHARE, LEAST_SEARCH + longest)
+        needed = math.ceil(max(2 * LEAST_EPOCHS * epoch / (1 - SEARCH_SHARE), searching))
         raise SettingError(
             f"{_duration(total)} are too short for this graph: an epoch at dim {config.dim} takes about "
             f"{_duration(epoch)}; give at least {_duration(needed)}, or a smaller dim"
@@ -272,6 +273,8 @@ def _entrants(
 
 
 def _duration(seconds: float) -> str:
+    if seconds < 1:
+        return f"{seconds:.1g} s"
     if seconds < 120:
         return f"{seconds:.0f} s"
     return f"{seconds / 60:.0f} min" if seconds < 7200 else f"{seconds / 3600:.1f} h"
