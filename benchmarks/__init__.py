@@ -3,4 +3,4 @@
 import os
 
 # As the command line does, before PyTorch is loaded: threads that wait should not keep a core from what has its turn.
-os.environ.setdefault("GOMP_SPINCOUNT", "1000")
+os.environ.setdefault("GOMP_SPINCOUNT", "2000")

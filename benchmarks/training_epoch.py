@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import gc
 import statistics
-import time
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -18,7 +17,7 @@ import torch
 
 from benchmarks.common import publish, run
 from benchmarks.graphs import graph_or_stand_in
-from benchmarks.turns import full_batches, median_ratio, take_turns, timed
+from benchmarks.turns import full_batches, median_ratio, repeated, take_turns, timed
 from eras.graph import TrainingView
 from eras.graph.queries import Queries
 from eras.models import BlockBilinear
@@ -32,10 +31,13 @@ CONFIG = TrainConfig(batch_size=512, regulariser="n3", reg_weight=0.05, optimise
 GRAPHS = "umls", "wn18rr", "fb15k237", "humangene"
 DIMS = 64, 256, 1024
 
+_TURN = 0.02
+"""Seconds of steps, and of products, before the other has its turn; a single step may take longer."""
+
 
 @dataclass(frozen=True)
 class Measured:
-    """Seconds of each step and of each set of products, in turn."""
+    """Seconds of a step and of its products, turn by turn."""
 
     steps: list[float]
     products: list[float]
@@ -93,29 +95,28 @@ def measure(
     model.initialise(0, config.init, config.init_scale)
     stepper, products = BlockStepper(model, queries, config), Products(model, config.batch_size)
     places = full_batches(len(queries) // config.batch_size)
-    take_step, multiply = timed(lambda: stepper.step(*next(places))), lambda: products.seconds(config.batch_size)
+    take_step, multiply = timed(lambda: stepper.step(*next(places))), timed(products)
     take_turns(take_step, multiply, least=2)  # the first steps of a process are slow
-    taken, alone = take_turns(take_step, multiply, least=least, seconds=seconds)
+    actions = repeated(take_step, _TURN), repeated(multiply, _TURN)
+    taken, alone = take_turns(*actions, least=least, seconds=seconds)
     return Measured(taken, alone, len(queries), config.batch_size, stepper.steps)
 
 
 class Products:
-    """Sᵀ = E Qᵀ, dQ = S E and dE = Sᵀ Q, into arrays that are used again."""
+    """Sᵀ = E Qᵀ, dQ = S E and dE = Sᵀ Q, of all questions of a batch, into arrays that are used again."""
 
     def __init__(self, model: BlockBilinear, batch_size: int) -> None:
         self._entities, self._d_entities = model.entities, torch.empty_like(model.entities)
         self._scores = torch.empty(model.n_entities, batch_size)
+        self._q = model.entities[torch.arange(batch_size) % model.n_entities]
+        self._dq = torch.empty_like(self._q)
 
-    def seconds(self, rows: int) -> float:
+    def __call__(self) -> None:
         entities, scores = self._entities, self._scores
-        q = entities[torch.arange(rows) % len(entities)]
-        dq = torch.empty_like(q)
-        began = time.perf_counter()
         for some in rows_in_cache(scores):
-            product(entities[some], q.t(), scores[some])
-        product(scores.t(), entities, dq)
-        product(scores, q, self._d_entities)
-        return time.perf_counter() - began
+            product(entities[some], self._q.t(), scores[some])
+        product(scores.t(), entities, self._dq)
+        product(scores, self._q, self._d_entities)
 
 
 if __name__ == "__main__":

@@ -7,6 +7,7 @@ same changes, so the ratio of their medians holds where seconds do not.
 from __future__ import annotations
 
 import itertools
+import math
 import statistics
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -25,6 +26,16 @@ def timed(action: Callable[[], object]) -> Action:
         return time.perf_counter() - began
 
     return once
+
+
+def repeated(action: Action, seconds: float) -> Action:
+    """The mean of as many in a row as fill a turn of so many seconds, by the second of two; one, if that takes longer.
+
+    Where two libraries have threads of their own, those of the one spin for a while into the turn of the other.
+    """
+    action()
+    times = math.ceil(seconds / action())
+    return lambda: sum(action() for _ in range(times)) / times
 
 
 def take_turns(*actions: Action, least: int, seconds: float = 0.0) -> list[list[float]]:

@@ -5,7 +5,10 @@ numba is an extra: without it rules cannot be learned, and training takes steps 
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from functools import cache
+from threading import Lock
 from typing import Any, TypeVar, cast
 
 from eras.errors import UsageError
@@ -16,6 +19,7 @@ except ImportError:
     raise UsageError("rules need numba; install it with pip install 'eras-kge[rules]'") from None
 
 _F = TypeVar("_F", bound=Callable[..., Any])
+_LOCK = Lock()
 
 
 def compiled(function: _F) -> _F:
@@ -33,8 +37,38 @@ def summing(function: _F) -> _F:
     return _compiled(function, fastmath={"contract", "reassoc"}, error_model="numpy")
 
 
+def threaded(function: _F) -> _F:
+    """`numeric`, with loops over `numba.prange` shared by the threads of a `team`."""
+    return _compiled(function, fastmath={"contract"}, error_model="numpy", parallel=True)
+
+
+@contextmanager
+def team(threads: int) -> Iterator[None]:
+    """Where `threaded` functions are called: one caller at a time, as not all of numba's pools have room for two."""
+    _multiply_alone()
+    with _LOCK:
+        numba.set_num_threads(min(threads, numba.config.NUMBA_NUM_THREADS))  # type: ignore[attr-defined]
+        yield
+
+
+@cache
+def _multiply_alone() -> None:
+    """Each thread does its products by itself. They are those of scipy, whose library has threads of its own."""
+    import scipy.linalg  # noqa: F401  # it loads the library
+    from threadpoolctl import ThreadpoolController
+
+    for library in ThreadpoolController().lib_controllers:
+        if library.user_api == "blas":
+            library.set_num_threads(1)
+
+
 def _compiled(function: _F, **options: Any) -> _F:
     try:
-        return cast(_F, numba.njit(nogil=True, cache=True, **options)(function))
+        dispatcher = numba.njit(nogil=True, cache=True, **options)(function)
     except RuntimeError:  # neither the package's folder nor the user's can be written
         return cast(_F, numba.njit(nogil=True, **options)(function))
+    try:
+        dispatcher._cache._cache_file._load_index()
+    except Exception:  # another version left it, with types that are no more; numba would look at them first
+        dispatcher._cache.flush()
+    return cast(_F, dispatcher)

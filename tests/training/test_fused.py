@@ -1,4 +1,4 @@
-"""Steps of machine code against those of PyTorch's functions, which are tested against autograd."""
+"""Steps of machine code, of both kinds, against those of PyTorch's functions, which are tested against autograd."""
 
 from __future__ import annotations
 
@@ -22,8 +22,8 @@ from eras.search.space import Space
 from eras.training import kernels
 from eras.training.batches import make_batch
 from eras.training.config import TrainConfig
-from eras.training.fused import FusedStep
-from eras.training.optimiser import Gradient, Optimiser
+from eras.training.fused import FusedStep, JointStep, SharedStep
+from eras.training.optimiser import Optimiser
 from eras.training.step import loss_and_gradients
 from eras.training.stepper import BlockStepper
 from eras.training.workspace import Workspace
@@ -47,18 +47,46 @@ def assert_same(model: BlockBilinear, queries: Queries, config: TrainConfig, fus
         torch.testing.assert_close(found[2][name].values, gradient.values, rtol=1e-3, atol=1e-4)
 
 
+def steps(model: BlockBilinear, queries: Queries, config: TrainConfig) -> list[FusedStep]:
+    """By questions dealt out to one thread, two and three, and by products."""
+    found: list[FusedStep] = [JointStep(model, queries, config)]
+    for threads in (1, 2, 3):
+        with patch("torch.get_num_threads", return_value=threads), patch("eras.training.fused._LEAST", 1):
+            found.append(SharedStep(model, queries, config, Optimiser(model.tables, config)))
+    return found
+
+
 @pytest.mark.parametrize("regulariser", ["none", "f2", "n3"])
 @settings(max_examples=40, deadline=None)
-@given(problem=problems(), seed=st.integers(0, 999), few=st.sampled_from([0, 1 << 18]))
-def test_the_same_objective_and_gradients(regulariser: str, problem: Problem, seed: int, few: int) -> None:
-    """Of batches of any size, one after the other, with exponentials by one thread or by all."""
+@given(problem=problems(), seed=st.integers(0, 999))
+def test_the_same_objective_and_gradients(regulariser: str, problem: Problem, seed: int) -> None:
+    """Of batches of any size, one after the other; of some, there are fewer questions than threads."""
     model, queries = single(problem, size=0.4), problem.queries  # no score is too large
     config = TrainConfig(regulariser=regulariser, reg_weight=0.3)
-    fused, rng = FusedStep(model, queries, config), np.random.default_rng(seed)
+    fused, rng = steps(model, queries, config), np.random.default_rng(seed)
     for _ in range(3):
         picked = rng.permutation(len(queries))[: rng.integers(1, len(queries) + 1)]
-        with patch("eras.training.fused._FEW", few):
-            assert_same(model, queries, config, fused, picked)
+        for way in fused:
+            assert_same(model, queries, config, way, picked)
+
+
+@pytest.mark.parametrize("optimiser", ["adagrad", "adam", "sgd"])
+def test_a_step_moves_the_tables_as_the_optimiser_does(optimiser: str) -> None:
+    view = eras.load_graph("umls").training_view()
+    queries = Queries.of(view.train, len(view.entities), len(view.relations))
+    config, ends = TrainConfig(optimiser=optimiser, lr=0.03, lr_decay=0.9, dim=16, batch_size=500), []
+    for way in ("shared", "plain"):
+        model = BlockBilinear(named("complex"), view.relations.names.to_list(), len(view.entities), 16, reciprocal=True)
+        model.initialise(0, "normal", 0.1)
+        stepper = BlockStepper(model, queries, config)
+        assert isinstance(stepper._fused, SharedStep)
+        if way == "plain":
+            stepper._fused = None
+        for step in range(2 * stepper.steps):
+            stepper.step(*divmod(step, stepper.steps))
+        ends.append({**model.tables, **stepper.optimiser.state()})
+    for name, end in ends[0].items():
+        torch.testing.assert_close(ends[1][name], end, rtol=1e-3, atol=1e-4)
 
 
 @given(st.lists(st.floats(-80, 80, width=32), min_size=1, max_size=40))
@@ -88,10 +116,11 @@ def test_other_structures_come_into_play() -> None:
     net.initialise(0, "normal", 0.5)
     queries = Queries.of(view.train, len(view.entities), len(view.relations))
     config = TrainConfig(reg_weight=0.3)
-    fused = FusedStep(net, queries, config)
+    fused = steps(net, queries, config)
     for functions in (1, 5, 9):
         net.play([space.sample(rng) for _ in range(functions)])
-        assert_same(net, queries, config, fused, rng.permutation(len(queries))[:100])
+        for way in fused:
+            assert_same(net, queries, config, way, rng.permutation(len(queries))[:100])
 
 
 @settings(max_examples=20, deadline=None)
@@ -100,9 +129,12 @@ def test_scores_that_are_too_large_are_left_to_other_steps(problem: Problem) -> 
     model, config = single(problem, size=60.0), TrainConfig(regulariser="none")
     picked = np.arange(len(problem.queries))
     expected, _, _ = loss_and_gradients(model, make_batch(model, problem.queries, picked), config, Workspace(99, 1))
-    loss, _, gradients = BlockStepper(model, problem.queries, config).gradients(picked, 0, 0)
-    assert loss == pytest.approx(float(expected), rel=1e-4, abs=1e-4)
-    assert all(bool(gradient.values.isfinite().all()) for gradient in gradients.values())
+    stepper = BlockStepper(model, problem.queries, config)
+    for way in steps(model, problem.queries, config):
+        stepper._fused = way
+        loss, _, gradients = stepper.gradients(picked, 0, 0)
+        assert loss == pytest.approx(float(expected), rel=1e-4, abs=1e-4)
+        assert all(bool(gradient.values.isfinite().all()) for gradient in gradients.values())
 
 
 def test_not_finite_is_noticed() -> None:
@@ -112,6 +144,18 @@ def test_not_finite_is_noticed() -> None:
     stepper = BlockStepper(model, queries, TrainConfig())
     assert not np.isfinite(stepper.step(0, 0)[0])
     assert torch.equal(model.entities[0], torch.zeros(4))
+
+
+def test_a_step_with_a_penalty_that_is_not_finite_moves_nothing() -> None:
+    model = BlockBilinear(named("complex"), ["a"], 3, 4, reciprocal=True)
+    model.entities[1] = 1e20  # all scores are 0, as those of relations are
+    queries = Queries.of(np.array([[0, 0, 1], [0, 0, 2]]), 3, 1)
+    stepper = BlockStepper(model, queries, TrainConfig(reg_weight=0.1))
+    before, (loss, penalty) = model.entities.clone(), stepper.step(0, 0)
+    assert np.isfinite(loss)
+    assert not np.isfinite(penalty)
+    assert torch.equal(model.entities, before)
+    assert not stepper.optimiser.state()["entities.step"]
 
 
 @pytest.mark.parametrize(
@@ -129,19 +173,6 @@ def test_what_is_left_to_other_steps(other: dict[str, Any]) -> None:
     queries = Queries.of(np.array([[0, 0, 1]]), 3, 1)
     assert BlockStepper(model, queries, TrainConfig())._fused is not None
     assert BlockStepper(model, queries, TrainConfig(**other))._fused is None
-
-
-def test_adagrad_moves_alike() -> None:
-    config, generator = TrainConfig(lr=0.3), torch.Generator().manual_seed(0)
-    tables = [{"x": torch.ones(5, 7)} for _ in range(2)]
-    by_torch, compiled = Optimiser(tables[0], config), Optimiser(tables[1], config, compiled=True)
-    for epoch in range(4):
-        gradient = {"x": Gradient(torch.randn(5, 7, generator=generator))}
-        by_torch.step(epoch, gradient)
-        compiled.step(epoch, gradient)
-    torch.testing.assert_close(tables[1]["x"], tables[0]["x"])
-    for key, value in by_torch.state().items():
-        torch.testing.assert_close(compiled.state()[key], value)
 
 
 def test_training_does_without_numba(tmp_path: Path) -> None:

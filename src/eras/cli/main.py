@@ -55,7 +55,7 @@ Exit codes: 0 done, 1 failed, 2 wrong use, 130 stopped by Ctrl-C.
 def run() -> None:
     """Entry point: errors that we raise on purpose become one clear line and a meaningful exit code."""
     # Threads that spin while they wait slow each other down where another program wants a core (docs/benchmarks.md).
-    os.environ.setdefault("GOMP_SPINCOUNT", "1000")
+    os.environ.setdefault("GOMP_SPINCOUNT", "2000")
     signal.signal(signal.SIGINT, _on_interrupt)
     try:
         _dispatch(sys.argv[1:])

@@ -1,17 +1,16 @@
-"""Training steps that leave only products and exponentials to PyTorch: all else is machine code (see `kernels`).
-
-They do what those of `step` do, for plain settings, and take a third of the time where graph and batch are small.
-"""
+"""Training steps as machine code (see `kernels`): they do what those of `step` do, for plain settings, in less time."""
 
 from __future__ import annotations
 
 import math
+from abc import ABC, abstractmethod
 from collections.abc import Sequence
 
 import numpy as np
 import torch
 from torch import Tensor
 
+from eras.compiled import team
 from eras.graph.queries import Queries
 from eras.models import BlockBilinear
 from eras.models.cache import column_sums, rows_in_cache
@@ -19,119 +18,151 @@ from eras.models.multiply import product
 from eras.scoring.query import Plan
 from eras.training import kernels
 from eras.training.config import TrainConfig
-from eras.training.kernels import Asked, Contraction, Floats, Ints, Questions, Tables
-from eras.training.optimiser import Gradient
+from eras.training.kernels import Adagrad, Asked, Floats, Ints, Named, Questions, Room, Structures, Tables
+from eras.training.optimiser import Gradient, Optimiser
 from eras.training.products import LOG2_E
-from eras.training.regularisers import Coupling, couplings
+from eras.training.structures import structures_of
 from eras.training.workspace import Rooms
 
-_FEW = 1 << 18
-"""Scores that one thread has exponentiated before two have met."""
+_FEW = 1 << 20
+"""Numbers in a table, or scores, up to which a thread is faster with a share of the questions.
+
+Beyond, they leave its cache, and the threads' gradients of the entity table take long to add up.
+"""
+
+_LEAST = 16
+"""Questions that a thread is given; with fewer, products take longer for each."""
+
+_NO_STATE = Adagrad(*(np.empty(shape, np.float32) for shape in ((0, 0), (0, 0), 1, 1)))
+
+_POWERS = {"none": 0, "f2": 2, "n3": 3}
 
 
-class FusedStep:
+def fused_step(model: BlockBilinear, queries: Queries, config: TrainConfig, optimiser: Optimiser) -> FusedStep:
+    if model.n_entities * max(config.batch_size, 2 * model.dim) <= _FEW:
+        return SharedStep(model, queries, config, optimiser)
+    return JointStep(model, queries, config)
+
+
+class FusedStep(ABC):
     """Gradients of the block-bilinear model by log-loss among all entities and the penalties n3 and f2."""
 
-    def __init__(self, model: BlockBilinear, queries: Queries, config: TrainConfig) -> None:
-        self._model, self._queries, self._config = model, queries, config
+    def __init__(self, model: BlockBilinear, queries: Queries, config: TrainConfig, shares: int) -> None:
+        self._model, self._queries, self._reg_weight, self._shares = model, queries, config.reg_weight, shares
+        self._power = _POWERS[config.regulariser] if config.reg_weight else 0
         rows = model.relation_rows(queries.relation, queries.side)
         self._questions = Questions(queries.entity, rows, queries.offsets, queries.answers)
-        self._gradients = {name: torch.empty_like(table) for name, table in model.tables.items()}
-        tables = [*model.tables.values(), *self._gradients.values()]
-        self._tables = Tables(*(table.numpy() for table in tables))
-        self._rooms = Rooms()
+        self._entities, self._relations = model.entities.numpy(), model.relations.numpy()
         self._plans: Sequence[Plan] = ()
+        self._by: Structures
+        self._named: Named
+
+    def learn(self, picked: Ints, epoch: int) -> tuple[float, float] | None:
+        """Loss and penalty of a step that was taken; None where it was left to others."""
+        return None
 
     def gradients(self, picked: Ints) -> tuple[float, float, dict[str, Gradient]] | None:
         """Loss, penalty and gradients, which the next call overwrites; None where scores are too large for that."""
-        model, config, of, tables = self._model, self._config, self._questions, self._tables
-        self._know(model.plans)
-        B, n, dim = len(picked), model.n_entities, model.dim
-        q, dq = (self._rooms.room(purpose, B, dim, model.entities) for purpose in ("q", "dq"))
-        scores, weight = self._rooms.room("scores", n, B, model.entities), np.empty(B, np.float32)
-        asked = Asked(picked, model.slots(self._queries.relation[picked], self._queries.side[picked]))
-
-        few = scores.numel() <= _FEW
-        scale = 1.0 if few else LOG2_E  # powers of two are faster than those of e
-        kernels.ask(asked, of, self._to_tail, tables, scale, q.numpy())
-        total = self._exponentiate(q, scores, few)
-        n_answers = kernels.name(asked, of, self._kinds, *self._named)
-        loss = kernels.slopes(asked, of, n_answers, scores.numpy(), total.numpy(), weight)
+        loss, penalty, d_entities, d_relations = self._answer(self._asked(picked))
         if not math.isfinite(loss):
             return None
-        if few:
-            kernels.weigh_slopes(scores.numpy(), weight)
-        else:
-            kernels.weigh_queries(q.numpy(), weight, 1 / scale)
-        product(scores.t(), model.entities, dq)
-        product(scores, q, self._gradients["entities"])
-        self._gradients["relations"].zero_()
-        kernels.differentiate(asked, of, self._to_head, self._to_relation, tables, dq.numpy(), weight)
-        penalty = self._penalty(config.reg_weight / n_answers)
-        return loss, penalty, {name: Gradient(gradient) for name, gradient in self._gradients.items()}
+        return loss, penalty, {"entities": Gradient(d_entities), "relations": Gradient(d_relations)}
 
-    def _exponentiate(self, q: Tensor, scores: Tensor, few: bool) -> Tensor:
-        """Exponentials of all scores, in `scores` (n, B), and their sums, (B,)."""
+    @abstractmethod
+    def _answer(self, asked: Asked) -> tuple[float, float, Tensor, Tensor]:
+        """Loss, penalty and gradients; a loss that is not finite where scores are too large."""
+
+    def _asked(self, picked: Ints) -> Asked:
+        model, queries = self._model, self._queries
+        if self._plans is not model.plans:  # a supernet has others in each step
+            self._plans, self._by = model.plans, structures_of(model.plans, model.dim)
+            kinds = self._shares, len(self._by.coupled_entities)
+            self._named = Named(*(np.empty((*kinds, len(x)), np.float32) for x in (self._entities, self._relations)))
+        return Asked(picked, model.slots(queries.relation[picked], queries.side[picked]))
+
+
+class SharedStep(FusedStep):
+    """Each thread takes the whole step for a share of the questions, so most of what it needs stays in its cache."""
+
+    def __init__(self, model: BlockBilinear, queries: Queries, config: TrainConfig, optimiser: Optimiser) -> None:
+        C = max(1, min(_threads(), config.batch_size // _LEAST))
+        super().__init__(model, queries, config, C)
+        W = math.ceil(config.batch_size / C)
+
+        def room(*shape: int) -> Floats:
+            return np.empty((C, *shape), np.float32)
+
+        d_entities, d_relations = room(*self._entities.shape), room(*self._relations.shape)
+        scores, q = room(model.n_entities * W), room(W, model.dim)
+        self._room = Room(q, scores, room(W), room(W), d_entities, d_relations, np.empty(C), np.empty(C))
+        self._gradients = torch.from_numpy(d_entities[0]), torch.from_numpy(d_relations[0])
+        self._optimiser, self._moves = optimiser, config.optimiser == "adagrad" and not config.unit_ball
+        self._state = _NO_STATE
+        if self._moves:
+            sums, steps = ([optimiser.state()[f"{table}.{key}"] for table in model.tables] for key in ("sum", "step"))
+            self._state = Adagrad(*(x.numpy() for x in sums), *(x.view(1).numpy() for x in steps))
+
+    def learn(self, picked: Ints, epoch: int) -> tuple[float, float] | None:
+        if not self._moves:
+            return None
+        loss, penalty = self._compute(self._asked(picked), self._optimiser.lr(epoch))
+        return (loss, penalty) if math.isfinite(loss) else None
+
+    def _answer(self, asked: Asked) -> tuple[float, float, Tensor, Tensor]:
+        loss, penalty = self._compute(asked, 0.0)
+        return loss, penalty, *self._gradients
+
+    def _compute(self, asked: Asked, lr: float) -> tuple[float, float]:
+        with team(self._shares):
+            return kernels.answer(
+                asked, self._questions, self._by, self._entities, self._relations, self._room, self._named,
+                self._power, self._reg_weight, self._state, lr,
+            )  # fmt: skip
+
+
+class JointStep(FusedStep):
+    """All threads do one product, then the next, and PyTorch's exponentials; one thread does the rest."""
+
+    def __init__(self, model: BlockBilinear, queries: Queries, config: TrainConfig) -> None:
+        super().__init__(model, queries, config, 1)
+        self._gradients = torch.empty_like(model.entities), torch.empty_like(model.relations)
+        self._tables = Tables(self._entities, self._relations, *(gradient.numpy() for gradient in self._gradients))
+        self._rooms = Rooms()
+
+    def _answer(self, asked: Asked) -> tuple[float, float, Tensor, Tensor]:
+        of, by, tables, entities = self._questions, self._by, self._tables, self._model.entities
+        d_entities, d_relations = self._gradients
+        B, n, dim = len(asked.question), self._model.n_entities, self._model.dim
+        q, dq = (self._rooms.room(purpose, B, dim, entities) for purpose in ("q", "dq"))
+        scores, weight = self._rooms.room("scores", n, B, entities), np.empty(B, np.float32)
+
+        kernels.ask(asked, of, by, tables, LOG2_E, q.numpy())  # powers of two are faster than those of e
+        total = self._exponentiate(q, scores)
+        n_answers, names = kernels.count(asked, of), (self._named.entities[0], self._named.relations[0])
+        loss = kernels.slopes(asked, of, by, n_answers, scores.numpy(), total.numpy(), weight, *names)
+        if not math.isfinite(loss):
+            return loss, 0.0, d_entities, d_relations
+        kernels.weigh_queries(q.numpy(), weight, 1 / LOG2_E)
+        product(scores.t(), entities, dq)
+        product(scores, q, d_entities)
+        d_relations.zero_()
+        kernels.differentiate(asked, of, by, tables, dq.numpy(), weight)
+        penalty = kernels.penalise(by, tables, self._named, 0, 1, self._power, self._reg_weight / n_answers)
+        return loss, penalty, d_entities, d_relations
+
+    def _exponentiate(self, q: Tensor, scores: Tensor) -> Tensor:
+        """Powers of two of all scores, in `scores` (n, B), and their sums, (B,)."""
         entities, total = self._model.entities, scores.new_zeros(len(q))
-        if few:
-            kernels.exponentiate(product(entities, q.t(), scores).numpy(), total.numpy())
-            return total
         for rows in rows_in_cache(scores):
             run = self._rooms.like("run", scores[rows])  # a product is faster into memory that is in cache
             powers = torch.exp2(product(entities[rows], q.t(), run), out=scores[rows])
             total += column_sums(powers, total.dtype)
         return total
 
-    def _penalty(self, scale: float) -> float:
-        if not scale or self._config.regulariser == "none":
-            return 0.0
-        total, t = 0.0, self._tables
-        of_tables = (t.entities, t.d_entities), (t.relations, t.d_relations)
-        for (table, d_table), named, coupled in zip(of_tables, self._named, self._coupled, strict=True):
-            if self._config.regulariser == "n3":
-                total += kernels.n3(table, d_table, named, coupled, scale)
-            else:
-                total += kernels.f2(table, d_table, named, scale)
-        return total
 
-    def _know(self, plans: Sequence[Plan]) -> None:
-        """Structures as the kernels take them; a supernet has others in each step."""
-        if plans is self._plans:
-            return
-        self._plans, M = plans, plans[0].blocks
-        structure, head, relation, tail, sign = np.array(
-            [(n, *cell) for n, plan in enumerate(plans) for cell in plan.to_tail], np.float32
-        ).T
-        key, h, r, t = (column.astype(np.int64) for column in (M * structure, head, relation, tail))
-        sizes = M, len(plans)
-        self._to_tail = _contraction(*sizes, key + t, h, r, sign)
-        self._to_head = _contraction(*sizes, key + h, t, r, sign)
-        self._to_relation = _contraction(*sizes, key + r, h, t, sign)
-        kinds = [couplings(plan) for plan in plans]
-        number = {kind: i for i, kind in enumerate(dict.fromkeys(kinds))}
-        self._kinds = np.array([number[kind] for kind in kinds])
-        self._coupled = tuple(np.stack([_padded(kind[table], M) for kind in number]) for table in (0, 1))
-        self._named = tuple(np.empty((len(number), len(table)), np.float32) for table in self._tables[:2])
-
-
-def _contraction(M: int, structures: int, key: Ints, a: Ints, b: Ints, sign: Floats) -> Contraction:
-    """Terms ± x_a ∘ y_b of block c of structure n, for key = M n + c; a block without terms gets a pair of zeros."""
-    order = np.argsort(key, kind="stable")
-    key, a, b, sign = key[order], a[order], b[order], sign[order]
-    counts = np.bincount(key, minlength=M * structures)
-    ends = np.cumsum(np.maximum(1, (counts + 1) // 2))
-    firsts = np.append(0, ends[:-1])
-    nth = np.arange(len(key)) - np.repeat(np.cumsum(counts) - counts, counts)
-    pair, second = firsts[key] + nth // 2, nth % 2
-    pairs, signs = np.zeros((ends[-1], 6), np.uint64), np.zeros((ends[-1], 2), np.float32)
-    pairs[:, 0] = np.repeat(np.arange(M * structures) % M, ends - firsts)
-    pairs[pair, 1 + 2 * second], pairs[pair, 2 + 2 * second], signs[pair, second] = a, b, sign
-    pairs[firsts, 5] = 1
-    return Contraction(M, np.append(firsts[::M], ends[-1]), pairs, signs)
-
-
-def _padded(coupling: Coupling, M: int) -> Ints:
-    padded = np.full((M, M), -1)
-    for row, together in enumerate(coupling):
-        padded[row, : len(together)] = together
-    return padded
+def _threads() -> int:
+    """As many as PyTorch has. Compiled functions run on the same ones and, at their first time, set their number."""
+    threads = torch.get_num_threads()
+    with team(threads):
+        torch.set_num_threads(threads)
+    return threads

@@ -2,6 +2,7 @@
 
 PyTorch passes over memory once for each operation, and each of its calls takes microseconds: a hundred of them take as
 long as the products of a small graph. Here a part of a step is one loop over the questions of a batch, by one thread.
+For small graphs there is the whole step too, products and all: each thread takes it for a share of the questions.
 """
 
 from __future__ import annotations
@@ -11,11 +12,14 @@ from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
+from numba import prange
 
-from eras.compiled import numeric, summing
+from eras.compiled import numeric, summing, threaded
+from eras.training.optimiser import EPS
 from eras.training.products import LOG2_E, SAFE
 
 Floats = npt.NDArray[np.float32]
+Doubles = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.int64]
 Sizes = npt.NDArray[np.uint64]
 
@@ -42,17 +46,24 @@ class Asked(NamedTuple):
     structure: Ints
 
 
-class Contraction(NamedTuple):
-    """Σ ± x_a ∘ y_b in block c of M, for several structures, two terms at a time.
+class Structures(NamedTuple):
+    """S structures. Each contracts three pairs of tables: Σ ± x_a ∘ y_b in block c, two terms at a time.
 
-    starts: (structures + 1,), where the pairs of a structure begin; pairs: (n, 6), block c, blocks a and b of the first
-    term and of the second, and 1 for the first pair of a block c; signs: (n, 2), 0 for a second term that is not there.
+    width: of a block. starts: (3 S + 1,), where the pairs of terms begin, for queries from n, for heads from S + n, for
+    relations from 2 S + n; pairs: (n, 6), where block c begins, and blocks a and b of the first term and of the second,
+    and 1 for the first pair of a block c; signs: (n, 2), 0 for a second term that is not there.
+
+    kinds: (S,), which of the couplings is theirs. These are (kinds, M, M), sets of blocks that make up a modulus for
+    the penalty n3, each a row that ends with −1.
     """
 
-    M: int
+    width: int
     starts: Ints
     pairs: Sizes
     signs: Floats
+    kinds: Ints
+    coupled_entities: Ints
+    coupled_relations: Ints
 
 
 class Tables(NamedTuple):
@@ -64,22 +75,54 @@ class Tables(NamedTuple):
     d_relations: Floats
 
 
+class Room(NamedTuple):
+    """Room of its own for each of C threads, which has W questions at most.
+
+    q: (C, W, dim), queries and then their gradients; scores: (C, n W); total, weight: (C, W); d_entities, d_relations:
+    (C, rows, dim); loss, penalty: (C,).
+    """
+
+    q: Floats
+    scores: Floats
+    total: Floats
+    weight: Floats
+    d_entities: Floats
+    d_relations: Floats
+    loss: Doubles
+    penalty: Doubles
+
+
+class Adagrad(NamedTuple):
+    """The state of the optimiser: sums of squared gradients, shaped like the tables, and numbers of steps, (1,)."""
+
+    entities: Floats
+    relations: Floats
+    entity_steps: Floats
+    relation_steps: Floats
+
+
+class Named(NamedTuple):
+    """How often questions name each row of the tables, for each of C threads and each kind: (C, kinds, rows)."""
+
+    entities: Floats
+    relations: Floats
+
+
 @numeric
 def _contract(
-    cells: Contraction, n: int, dim: int, x: Floats, i: int, y: Floats, j: int, out: Floats, k: int,
+    by: Structures, n: int, dim: int, x: Floats, i: int, y: Floats, j: int, out: Floats, k: int,
     scale: np.float32, afresh: bool,
 ) -> None:  # fmt: skip
-    """Row k of `out` from row i of x and row j of y by structure n, times `scale`; added to what is there or `afresh`.
+    """Row k of `out` from row i of x and row j of y by contraction n, times `scale`; `afresh` or added.
 
     All tables are flat: to make a view of a row takes as long as to compute it.
     """
-    width = np.uint64(dim // cells.M)  # unsigned, as for signed indices a loop looks out for negative ones
+    width = np.uint64(by.width)  # unsigned, as for signed indices a loop looks out for negative ones
     x0, y0, z0 = np.uint64(i * dim), np.uint64(j * dim), np.uint64(k * dim)
-    for p in range(cells.starts[n], cells.starts[n + 1]):
-        c, s, t = z0 + cells.pairs[p, 0] * width, scale * cells.signs[p, 0], scale * cells.signs[p, 1]
-        a, b = x0 + cells.pairs[p, 1] * width, y0 + cells.pairs[p, 2] * width
-        d, e = x0 + cells.pairs[p, 3] * width, y0 + cells.pairs[p, 4] * width
-        if afresh and cells.pairs[p, 5]:
+    for p in range(by.starts[n], by.starts[n + 1]):
+        c, s, t = z0 + by.pairs[p, 0], scale * by.signs[p, 0], scale * by.signs[p, 1]
+        a, b, d, e = x0 + by.pairs[p, 1], y0 + by.pairs[p, 2], x0 + by.pairs[p, 3], y0 + by.pairs[p, 4]
+        if afresh and by.pairs[p, 5]:
             for w in range(width):
                 out[c + w] = s * x[a + w] * y[b + w] + t * x[d + w] * y[e + w]
         else:
@@ -88,13 +131,13 @@ def _contract(
 
 
 @numeric
-def ask(asked: Asked, of: Questions, to_tail: Contraction, tables: Tables, scale: float, q: Floats) -> None:
+def ask(asked: Asked, of: Questions, by: Structures, tables: Tables, scale: float, q: Floats) -> None:
     """The queries, times `scale`, in q (B, dim)."""
     dim, entities, relations, out = q.shape[1], tables.entities.ravel(), tables.relations.ravel(), q.ravel()
     for row in range(len(q)):
         n, question = asked.structure[row], asked.question[row]
         e, r = of.entity[question], of.relation[question]
-        _contract(to_tail, n, dim, entities, e, relations, r, out, row, _f(scale), True)
+        _contract(by, n, dim, entities, e, relations, r, out, row, _f(scale), True)
 
 
 @numeric
@@ -123,20 +166,33 @@ def exponentiate(scores: Floats, total: Floats) -> None:
 
 
 @numeric
-def slopes(asked: Asked, of: Questions, n_answers: int, powers: Floats, total: Floats, weight: Floats) -> float:
+def count(asked: Asked, of: Questions) -> int:
+    """The number of answers."""
+    answers = 0
+    for row in range(len(asked.question)):
+        answers += of.offsets[asked.question[row] + 1] - of.offsets[asked.question[row]]
+    return answers
+
+
+@numeric
+def slopes(
+    asked: Asked, of: Questions, by: Structures, n_answers: int, powers: Floats, total: Floats, weight: Floats,
+    entities: Floats, relations: Floats,
+) -> float:  # fmt: skip
     """The loss, from exponentials (n, B) and their sums (B,); nan where one of them is too large or too small.
 
     They become slopes but for their weight (B,): the slope is weight · (power − total / c at the answers), for c
-    answers and a weight of c / total / n_answers.
+    answers and a weight of c / total / n_answers. In entities and relations, (kinds, rows), is counted how often each
+    row of the tables is named; what is asked about is named once for each answer.
     """
-    loss = 0.0
+    loss, entities[:], relations[:] = 0.0, _f(0.0), _f(0.0)
     for row in range(len(total)):
-        question, whole = asked.question[row], total[row]
+        question, whole, kind = asked.question[row], total[row], by.kinds[asked.structure[row]]
         first, last = of.offsets[question], of.offsets[question + 1]
-        count, product = last - first, 1.0
+        answers, product = last - first, 1.0
         if not _SMALL < whole < _LARGE:
             return np.nan
-        each = _f(whole / count)
+        each = _f(whole / answers)
         for place in range(first, last):
             answer = of.answers[place]
             value = powers[answer, row]
@@ -147,8 +203,11 @@ def slopes(asked: Asked, of: Questions, n_answers: int, powers: Floats, total: F
                 loss -= math.log(product)
                 product = 1.0
             powers[answer, row] = value - each
-        loss += count * math.log(whole) - math.log(product)
-        weight[row] = _f(count / whole / n_answers)
+            entities[kind, answer] += _f(1.0)
+        loss += answers * math.log(whole) - math.log(product)
+        weight[row] = _f(answers / whole / n_answers)
+        entities[kind, of.entity[question]] += _f(answers)
+        relations[kind, of.relation[question]] += _f(answers)
     return loss / n_answers
 
 
@@ -172,36 +231,16 @@ def weigh_queries(q: Floats, weight: Floats, scale: float) -> None:
 
 @numeric
 def differentiate(
-    asked: Asked, of: Questions, to_head: Contraction, to_relation: Contraction, tables: Tables, dq: Floats,
-    weight: Floats,
+    asked: Asked, of: Questions, by: Structures, tables: Tables, dq: Floats, weight: Floats
 ) -> None:  # fmt: skip
     """Add what dq (B, dim), times weight (B,), says of the entities and relations that are asked about."""
     dim, g, entities, relations = dq.shape[1], dq.ravel(), tables.entities.ravel(), tables.relations.ravel()
-    d_entities, d_relations = tables.d_entities.ravel(), tables.d_relations.ravel()
+    d_entities, d_relations, S = tables.d_entities.ravel(), tables.d_relations.ravel(), len(by.kinds)
     for row in range(len(dq)):
         n, question = asked.structure[row], asked.question[row]
         e, r = of.entity[question], of.relation[question]
-        _contract(to_head, n, dim, g, row, relations, r, d_entities, e, weight[row], False)
-        _contract(to_relation, n, dim, entities, e, g, row, d_relations, r, weight[row], False)
-
-
-@numeric
-def name(asked: Asked, of: Questions, kinds: Ints, entities: Floats, relations: Floats) -> int:
-    """How often the questions name each row of the tables, (kinds, rows); the number of answers.
-
-    What is asked about is named once for each answer. kinds: (structures,).
-    """
-    entities[:], relations[:] = _f(0.0), _f(0.0)
-    n_answers = 0
-    for row in range(len(asked.question)):
-        question, kind = asked.question[row], kinds[asked.structure[row]]
-        first, last = of.offsets[question], of.offsets[question + 1]
-        n_answers += last - first
-        entities[kind, of.entity[question]] += _f(last - first)
-        relations[kind, of.relation[question]] += _f(last - first)
-        for place in range(first, last):
-            entities[kind, of.answers[place]] += _f(1.0)
-    return n_answers
+        _contract(by, S + n, dim, g, row, relations, r, d_entities, e, weight[row], False)
+        _contract(by, 2 * S + n, dim, entities, e, g, row, d_relations, r, weight[row], False)
 
 
 @summing
@@ -216,59 +255,153 @@ def _cubes(squares: Floats, weight: np.float32) -> float:
 
 
 @numeric
-def n3(table: Floats, d_table: Floats, named: Floats, coupled: Ints, scale: float) -> float:
-    """scale · Σ |x|³ over moduli of rows x, as often as they are named; its gradient is added to `d_table`.
-
-    coupled: (kinds, M, M), sets of blocks that make up a modulus, each a row that ends with −1.
-    """
-    (rows, dim), M, total, x, dx = table.shape, coupled.shape[1], 0.0, table.ravel(), d_table.ravel()
-    width, room = np.uint64(dim // M), np.empty(dim // M, np.float32)
-    for kind in range(len(named)):
-        for row in range(rows):
-            if not named[kind, row]:
-                continue
-            for together in range(M):
-                if coupled[kind, together, 0] < 0:
-                    break
-                room[:] = _f(0.0)
-                for m in range(M):
-                    if coupled[kind, together, m] >= 0:
-                        b = np.uint64(row * dim) + np.uint64(coupled[kind, together, m]) * width
-                        for i in range(width):
-                            room[i] += x[b + i] * x[b + i]
-                total += _cubes(room, _f(scale * named[kind, row]))
-                for m in range(M):
-                    if coupled[kind, together, m] >= 0:
-                        b = np.uint64(row * dim) + np.uint64(coupled[kind, together, m]) * width
-                        for i in range(width):
-                            dx[b + i] += room[i] * x[b + i]
+def _n3(x: Floats, dx: Floats, row: int, dim: int, coupled: Ints, weight: np.float32, room: Floats) -> float:
+    """weight · Σ |x|³ over moduli of a row of a flat table; `coupled` as for `penalise`, of one kind."""
+    M, total = len(coupled), 0.0
+    width = np.uint64(dim // M)
+    for together in range(M):
+        if coupled[together, 0] < 0:
+            break
+        room[:] = _f(0.0)
+        for m in range(M):
+            if coupled[together, m] >= 0:
+                b = np.uint64(row * dim) + np.uint64(coupled[together, m]) * width
+                for i in range(width):
+                    room[i] += x[b + i] * x[b + i]
+        total += _cubes(room, weight)
+        for m in range(M):
+            if coupled[together, m] >= 0:
+                b = np.uint64(row * dim) + np.uint64(coupled[together, m]) * width
+                for i in range(width):
+                    dx[b + i] += room[i] * x[b + i]
     return total
 
 
 @summing
-def _squares(x: Floats, dx: Floats, weight: np.float32) -> float:
+def _f2(x: Floats, dx: Floats, row: int, dim: int, weight: np.float32) -> float:
+    """weight · ‖x‖² of a row of a flat table."""
     total = _f(0.0)
-    for i in range(len(x)):
+    for i in range(np.uint64(row * dim), np.uint64((row + 1) * dim)):
         total += x[i] * x[i]
         dx[i] += _f(2.0) * weight * x[i]
     return float(weight * total)
 
 
 @numeric
-def f2(table: Floats, d_table: Floats, named: Floats, scale: float) -> float:
-    """scale · Σ ‖x‖² over rows x, as often as they are named; its gradient is added to `d_table`."""
-    total = 0.0
+def _part(n: int, share: int, shares: int) -> tuple[int, int]:
+    return n * share // shares, n * (share + 1) // shares
+
+
+@numeric
+def _penalise(
+    rows: tuple[int, int], power: int, table: Floats, d_table: Floats, named: Floats, coupled: Ints, scale: float
+) -> float:
+    dim, x, dx, total = table.shape[1], table.ravel(), d_table.ravel(), 0.0
+    room = np.empty(dim // coupled.shape[1], np.float32)
     for kind in range(len(named)):
-        for row in range(len(table)):
-            if named[kind, row]:
-                total += _squares(table[row], d_table[row], _f(scale * named[kind, row]))
+        for row in range(rows[0], rows[1]):
+            weight = _f(scale * named[kind, row])
+            if weight and power == 3:
+                total += _n3(x, dx, row, dim, coupled[kind], weight, room)
+            elif weight:
+                total += _f2(x, dx, row, dim, weight)
     return total
 
 
 @numeric
-def adagrad(table: Floats, gradient: Floats, sums: Floats, lr: float, eps: float) -> None:
-    """One step of Adagrad; all three are (n, dim)."""
-    x, dx, s = table.ravel(), gradient.ravel(), sums.ravel()
-    for i in range(len(x)):
+def penalise(
+    by: Structures, tables: Tables, named: Named, share: int, shares: int, power: int, scale: float
+) -> float:  # fmt: skip
+    """scale · Σ |x|^power over a share of the rows x, as often as they are named; its gradient is added.
+
+    Of squares, |x| is the norm (f2); of cubes, they are those of all moduli (n3).
+    """
+    if not power:
+        return 0.0
+    rows = _part(len(tables.entities), share, shares)
+    total = _penalise(
+        rows, power, tables.entities, tables.d_entities, named.entities[0], by.coupled_entities, scale
+    )  # fmt: skip
+    rows = _part(len(tables.relations), share, shares)
+    return total + _penalise(
+        rows, power, tables.relations, tables.d_relations, named.relations[0], by.coupled_relations, scale
+    )  # fmt: skip
+
+
+@numeric
+def _answer(
+    share: int, asked: Asked, of: Questions, by: Structures, entities: Floats, relations: Floats, room: Room,
+    named: Named, n_answers: int,
+) -> float:  # fmt: skip
+    """A thread's share of a step: its loss, and in its room the gradients."""
+    first, last = _part(len(asked.question), share, len(room.loss))
+    mine, n, count = Asked(asked.question[first:last], asked.structure[first:last]), len(entities), last - first
+    tables = Tables(entities, relations, room.d_entities[share], room.d_relations[share])
+    q, total, weight = room.q[share][:count], room.total[share][:count], room.weight[share][:count]
+    scores = room.scores[share][: n * count].reshape(n, count)
+    ask(mine, of, by, tables, 1.0, q)
+    np.dot(entities, q.T, scores)
+    exponentiate(scores, total)
+    names = named.entities[share], named.relations[share]
+    loss = slopes(mine, of, by, n_answers, scores, total, weight, *names)
+    weigh_slopes(scores, weight)
+    np.dot(scores, q, tables.d_entities)
+    np.dot(scores.T, entities, q)
+    tables.d_relations[:] = _f(0.0)
+    differentiate(mine, of, by, tables, q, weight)
+    return loss
+
+
+@numeric
+def _gather(rows: tuple[int, int], gradients: Floats, named: Floats) -> None:
+    """Sums over all threads, of these rows, in the place of the first."""
+    dim, d, more = gradients.shape[2], gradients[0].ravel(), named[0]
+    for other in range(1, len(gradients)):
+        theirs = gradients[other].ravel()
+        for i in range(np.uint64(rows[0] * dim), np.uint64(rows[1] * dim)):
+            d[i] += theirs[i]
+        for kind in range(len(more)):
+            for row in range(rows[0], rows[1]):
+                more[kind, row] += named[other, kind, row]
+
+
+@numeric
+def _move(rows: tuple[int, int], table: Floats, gradient: Floats, sums: Floats, lr: np.float32) -> None:
+    """These rows, by Adagrad."""
+    dim, x, dx, s = table.shape[1], table.ravel(), gradient.ravel(), sums.ravel()
+    for i in range(np.uint64(rows[0] * dim), np.uint64(rows[1] * dim)):
         s[i] += dx[i] * dx[i]
-        x[i] -= _f(lr) * dx[i] / (np.sqrt(s[i]) + _f(eps))
+        x[i] -= lr * dx[i] / (np.sqrt(s[i]) + _f(EPS))
+
+
+@threaded
+def answer(
+    asked: Asked, of: Questions, by: Structures, entities: Floats, relations: Floats, room: Room, named: Named,
+    power: int, reg_weight: float, state: Adagrad, lr: float,
+) -> tuple[float, float]:  # fmt: skip
+    """Loss and penalty of a step; the gradients are in the first room. With a rate `lr`, the tables are moved too.
+
+    Where the loss is not finite, there are no gradients; where loss or penalty are not, nothing is moved.
+    """
+    losses, penalties = room.loss, room.penalty  # numba loses what threads write to a field of a tuple
+    shares, n_answers, loss, penalty = len(losses), count(asked, of), 0.0, 0.0
+    for share in prange(shares):
+        losses[share] = _answer(share, asked, of, by, entities, relations, room, named, n_answers)
+    for share in range(shares):
+        loss += losses[share]
+    if not np.isfinite(loss):
+        return loss, penalty
+    for share in prange(shares):
+        tables = Tables(entities, relations, room.d_entities[0], room.d_relations[0])
+        _gather(_part(len(entities), share, shares), room.d_entities, named.entities)
+        _gather(_part(len(relations), share, shares), room.d_relations, named.relations)
+        penalties[share] = penalise(by, tables, named, share, shares, power, reg_weight / n_answers)
+    for share in range(shares):
+        penalty += penalties[share]
+    if lr and np.isfinite(penalty):
+        for share in prange(shares):
+            _move(_part(len(entities), share, shares), entities, room.d_entities[0], state.entities, _f(lr))
+            _move(_part(len(relations), share, shares), relations, room.d_relations[0], state.relations, _f(lr))
+        state.entity_steps[0] += _f(1.0)
+        state.relation_steps[0] += _f(1.0)
+    return loss, penalty

@@ -20,11 +20,8 @@ from eras.errors import DamagedError
 from eras.training.config import TrainConfig
 from eras.training.workspace import Rooms
 
-_EPS = 1e-10
+EPS = 1e-10
 """Keeps Adagrad from dividing by zero."""
-
-_SMALL = 1 << 18
-"""Numbers that one thread moves faster than it wakes another."""
 
 _STATE: dict[str, tuple[str, ...]] = {"adagrad": ("step", "sum"), "adam": ("step", "exp_avg", "exp_avg_sq"), "sgd": ()}
 
@@ -44,10 +41,10 @@ def gradients_of(module: nn.Module) -> dict[str, Gradient]:
 
 
 class Optimiser:
-    """Moves `tables`, by name, along gradients; with `compiled`, Adagrad is machine code for small tables."""
+    """Moves `tables`, by name, along gradients."""
 
-    def __init__(self, tables: Mapping[str, Tensor], config: TrainConfig, *, compiled: bool = False) -> None:
-        self._config, self._tables, self._rooms, self._compiled = config, tables, Rooms(), compiled
+    def __init__(self, tables: Mapping[str, Tensor], config: TrainConfig) -> None:
+        self._config, self._tables, self._rooms = config, tables, Rooms()
         self._state = {
             name: {key: table.new_zeros(()) if key == "step" else torch.zeros_like(table) for key in self._keys}
             for name, table in tables.items()
@@ -57,9 +54,12 @@ class Optimiser:
     def _keys(self) -> tuple[str, ...]:
         return _STATE[self._config.optimiser]
 
+    def lr(self, epoch: int) -> float:
+        return self._config.lr * self._config.lr_decay**epoch
+
     @torch.no_grad()
     def step(self, epoch: int, gradients: Mapping[str, Gradient]) -> None:
-        lr = self._config.lr * self._config.lr_decay**epoch
+        lr = self.lr(epoch)
         for name, gradient in gradients.items():
             table, state = self._tables[name], self._state[name]
             if gradient.rows is None:
@@ -84,15 +84,10 @@ class Optimiser:
 
     def _move(self, x: Tensor, g: Tensor, state: dict[str, Tensor], lr: float) -> None:
         fused = x.device.type == "cpu"
-        if self._config.optimiser == "adagrad" and self._compiled and x.numel() <= _SMALL:
-            from eras.training.kernels import adagrad as small_adagrad
-
-            state["step"] += 1
-            small_adagrad(x.numpy(), g.numpy(), state["sum"].numpy(), lr, _EPS)
-        elif self._config.optimiser == "adagrad":
+        if self._config.optimiser == "adagrad":
             adagrad(
                 [x], [g], [state["sum"]], [state["step"]],
-                fused=fused, lr=lr, weight_decay=0.0, lr_decay=0.0, eps=_EPS, maximize=False,
+                fused=fused, lr=lr, weight_decay=0.0, lr_decay=0.0, eps=EPS, maximize=False,
             )  # fmt: skip
         elif self._config.optimiser == "adam":
             adam(

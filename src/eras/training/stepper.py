@@ -43,7 +43,9 @@ class Stepper(ABC, Generic[AnyModel]):
     def step(self, epoch: int, step: int) -> tuple[float, float]:
         """Take one step; (loss, penalty). Where they are not finite, the parameters are left as they were."""
         size = self.config.batch_size
-        picked = self._order_of(epoch)[step * size : (step + 1) * size]
+        return self._learn(self._order_of(epoch)[step * size : (step + 1) * size], epoch, step)
+
+    def _learn(self, picked: Ints, epoch: int, step: int) -> tuple[float, float]:
         loss, penalty, gradients = self.gradients(picked, epoch, step)
         if math.isfinite(loss + penalty):
             self.optimiser.step(epoch, gradients)
@@ -77,9 +79,13 @@ class BlockStepper(Stepper[BlockBilinear]):
 
     def __init__(self, model: BlockBilinear, queries: Queries, config: TrainConfig) -> None:
         super().__init__(model, queries, config)
-        self._fused = _fused_step(model, queries, config)
-        self.optimiser = Optimiser(model.tables, config, compiled=self._fused is not None)
+        self.optimiser = Optimiser(model.tables, config)
+        self._fused = _fused_step(model, queries, config, self.optimiser)
         self._workspace = Workspace(config.batch_size, config.memory_mb, config.precision)
+
+    def _learn(self, picked: Ints, epoch: int, step: int) -> tuple[float, float]:
+        learned = None if self._fused is None or self.samples(epoch) else self._fused.learn(picked, epoch)
+        return super()._learn(picked, epoch, step) if learned is None else learned
 
     @torch.no_grad()
     def gradients(self, picked: Ints, epoch: int, step: int) -> Gradients:
@@ -99,8 +105,8 @@ class BlockStepper(Stepper[BlockBilinear]):
         return float(loss), float(penalty), gradients
 
 
-def _fused_step(model: BlockBilinear, queries: Queries, config: TrainConfig) -> FusedStep | None:
-    """Where steps can be fused, and are faster then: one thread does what all threads share otherwise."""
+def _fused_step(model: BlockBilinear, queries: Queries, config: TrainConfig, optimiser: Optimiser) -> FusedStep | None:
+    """Where steps can be fused, and are faster then: of large batches, all threads do what one would have to."""
     plain = not config.dropout and not config.relation_weight and config.regulariser != "dura"
     plain = plain and config.precision == "float32" and model.device.type == "cpu"
     fits = 4 * model.n_entities * config.batch_size <= config.memory_mb << 20
@@ -108,7 +114,7 @@ def _fused_step(model: BlockBilinear, queries: Queries, config: TrainConfig) -> 
     if not (plain and fits and little):
         return None
     try:
-        from eras.training.fused import FusedStep  # it loads numba, in half a second
+        from eras.training.fused import fused_step  # it loads numba, in half a second
     except UsageError:  # numba is an extra
         return None
-    return FusedStep(model, queries, config)
+    return fused_step(model, queries, config, optimiser)
