@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import gc
 import statistics
+import time
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -17,7 +18,7 @@ import torch
 
 from benchmarks.common import publish, run
 from benchmarks.graphs import graph_or_stand_in
-from benchmarks.turns import full_batches, median_ratio, repeated, take_turns, timed
+from benchmarks.turns import median_ratio, repeated, take_turns, timed
 from eras.graph import TrainingView
 from eras.graph.queries import Queries
 from eras.models import BlockBilinear
@@ -25,6 +26,7 @@ from eras.models.cache import rows_in_cache
 from eras.models.multiply import product
 from eras.scoring import named
 from eras.training import TrainConfig
+from eras.training.loop import STEPS_AT_ONCE
 from eras.training.stepper import BlockStepper
 
 CONFIG = TrainConfig(batch_size=512, regulariser="n3", reg_weight=0.05, optimiser="adagrad")
@@ -94,12 +96,25 @@ def measure(
     model = BlockBilinear(named(function), view.relations.names.to_list(), len(view.entities), dim, reciprocal=True)
     model.initialise(0, config.init, config.init_scale)
     stepper, products = BlockStepper(model, queries, config), Products(model, config.batch_size)
-    places = full_batches(len(queries) // config.batch_size)
-    take_step, multiply = timed(lambda: stepper.step(*next(places))), timed(products)
-    take_turns(take_step, multiply, least=2)  # the first steps of a process are slow
-    actions = repeated(take_step, _TURN), repeated(multiply, _TURN)
+    take_steps, multiply = Steps(stepper, len(queries) // config.batch_size), timed(products)
+    take_turns(take_steps, multiply, least=2)  # the first steps of a process are slow
+    actions = repeated(take_steps, _TURN), repeated(multiply, _TURN)
     taken, alone = take_turns(*actions, least=least, seconds=seconds)
     return Measured(taken, alone, len(queries), config.batch_size, stepper.steps)
+
+
+class Steps:
+    """Full batches, epoch after epoch, in the runs that training takes them in. Called, it answers seconds per step."""
+
+    def __init__(self, stepper: BlockStepper, of_epoch: int) -> None:
+        self._stepper, self._of_epoch, self._epoch, self._step = stepper, of_epoch, 0, 0
+
+    def __call__(self) -> float:
+        most, began = min(STEPS_AT_ONCE, self._of_epoch - self._step), time.perf_counter()
+        taken = len(self._stepper.run(self._epoch, self._step, most))
+        seconds = time.perf_counter() - began
+        self._epoch, self._step = divmod(self._epoch * self._of_epoch + self._step + taken, self._of_epoch)
+        return seconds / taken
 
 
 class Products:

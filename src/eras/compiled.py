@@ -8,6 +8,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from functools import cache
+from hashlib import sha256
+from pathlib import Path
 from threading import Lock
 from typing import Any, TypeVar, cast
 
@@ -45,21 +47,9 @@ def threaded(function: _F) -> _F:
 @contextmanager
 def team(threads: int) -> Iterator[None]:
     """Where `threaded` functions are called: one caller at a time, as not all of numba's pools have room for two."""
-    _multiply_alone()
     with _LOCK:
         numba.set_num_threads(min(threads, numba.config.NUMBA_NUM_THREADS))  # type: ignore[attr-defined]
         yield
-
-
-@cache
-def _multiply_alone() -> None:
-    """Each thread does its products by itself. They are those of scipy, whose library has threads of its own."""
-    import scipy.linalg  # noqa: F401  # it loads the library
-    from threadpoolctl import ThreadpoolController
-
-    for library in ThreadpoolController().lib_controllers:
-        if library.user_api == "blas":
-            library.set_num_threads(1)
 
 
 def _compiled(function: _F, **options: Any) -> _F:
@@ -67,8 +57,16 @@ def _compiled(function: _F, **options: Any) -> _F:
         dispatcher = numba.njit(nogil=True, cache=True, **options)(function)
     except RuntimeError:  # neither the package's folder nor the user's can be written
         return cast(_F, numba.njit(nogil=True, **options)(function))
+    kept = dispatcher._cache._cache_file
     try:
-        dispatcher._cache._cache_file._load_index()
+        kept._source_stamp = _sources(Path(function.__code__.co_filename).parent)
+        kept._load_index()
     except Exception:  # another version left it, with types that are no more; numba would look at them first
         dispatcher._cache.flush()
     return cast(_F, dispatcher)
+
+
+@cache
+def _sources(folder: Path) -> str:
+    """A digest of the modules of a folder: machine code has in it that of functions of other modules."""
+    return sha256(b"".join(path.read_bytes() for path in sorted(folder.glob("*.py")))).hexdigest()

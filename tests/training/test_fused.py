@@ -20,7 +20,7 @@ from eras.scoring import named
 from eras.search.estimators.supernet import Supernet
 from eras.search.space import Space
 from eras.training import kernels
-from eras.training.batches import make_batch
+from eras.training.batches import epoch_order, make_batch
 from eras.training.config import TrainConfig
 from eras.training.fused import FusedStep, JointStep, SharedStep
 from eras.training.optimiser import Optimiser
@@ -87,6 +87,54 @@ def test_a_step_moves_the_tables_as_the_optimiser_does(optimiser: str) -> None:
         ends.append({**model.tables, **stepper.optimiser.state()})
     for name, end in ends[0].items():
         torch.testing.assert_close(ends[1][name], end, rtol=1e-3, atol=1e-4)
+
+
+@pytest.mark.parametrize("threads", [1, 2])
+def test_steps_taken_together_are_those_taken_one_by_one(threads: int) -> None:
+    """To the bit, the last and smaller one included."""
+    view, ends = eras.load_graph("umls").training_view(), []
+    queries = Queries.of(view.train, len(view.entities), len(view.relations))
+    config = TrainConfig(dim=32, batch_size=200)
+    for most in (1, 3, 99):
+        model = BlockBilinear(named("complex"), view.relations.names.to_list(), len(view.entities), 32, reciprocal=True)
+        model.initialise(0, "normal", 0.1)
+        with patch("torch.get_num_threads", return_value=threads):
+            stepper = BlockStepper(model, queries, config)
+        results: list[tuple[float, float]] = []
+        while len(results) < stepper.steps:
+            results += (run := stepper.run(0, len(results), most))
+            assert len(run) == min(most, stepper.steps - len(results) + len(run))
+        ends.append((results, model.tables))
+    for results, tables in ends[1:]:
+        assert results == ends[0][0]
+        assert all(torch.equal(table, ends[0][1][name]) for name, table in tables.items())
+
+
+def test_a_run_ends_where_a_step_cannot_be_taken() -> None:
+    """One question for each step; that of the third is bad, and its relation is that of no other."""
+    queries, config = Queries.of(np.array([[0, 0, 1], [2, 1, 3], [4, 2, 5]]), 6, 3), TrainConfig(batch_size=1)
+    bad = epoch_order(len(queries), config.seed, 0)[2]
+
+    def stepper(**settings: float) -> BlockStepper:
+        model = BlockBilinear(named("complex"), ["a", "b", "c"], 6, 4, reciprocal=True)
+        model.initialise(0, "normal", 0.1)
+        return BlockStepper(model, queries, config.updated(**settings))
+
+    too_large = stepper()
+    row = too_large.model.relation_rows(queries.relation, queries.side)[bad]
+    too_large.model.relations[row] = 1e5
+    assert len(too_large.run(0, 0, 9)) == 2
+    (again,) = too_large.run(0, 2, 9)
+    assert np.isfinite(again).all()
+    assert len(too_large.run(0, 3, 9)) == 3
+
+    no_penalty = stepper(reg_weight=0.1)
+    no_penalty.model.entities.zero_()
+    no_penalty.model.relations[row] = 1e20
+    results = no_penalty.run(0, 0, 9)
+    assert [bool(np.isfinite(result).all()) for result in results] == [True, True, False]
+    assert np.isfinite(results[2][0])
+    assert no_penalty.optimiser.state()["entities.step"] == 2
 
 
 @given(st.lists(st.floats(-80, 80, width=32), min_size=1, max_size=40))

@@ -45,7 +45,7 @@ def train(
         config: all settings; without it they are chosen from the graph's size, see `eras.training.recommend`.
         out: the run folder, which becomes the model directory; without it the model lives in memory only.
         overwrite: replace a run that is in `out` already.
-        on_step: called with a `Report` after each step and each validation.
+        on_step: called with a `Report` after each step, or several short ones, and after each validation.
         settings: fields of `TrainConfig` that override the others, such as `dim=512`.
     """
     graph = graph if isinstance(graph, Graph) else load_graph(graph)

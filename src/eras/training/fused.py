@@ -16,11 +16,13 @@ from eras.models import BlockBilinear
 from eras.models.cache import column_sums, rows_in_cache
 from eras.models.multiply import product
 from eras.scoring.query import Plan
-from eras.training import kernels
+from eras.training import kernels, shares
+from eras.training.blas import BLAS_FOUND
 from eras.training.config import TrainConfig
-from eras.training.kernels import Adagrad, Asked, Floats, Ints, Named, Questions, Room, Structures, Tables
+from eras.training.kernels import Asked, Floats, Ints, Named, Questions, Structures, Tables
 from eras.training.optimiser import Gradient, Optimiser
 from eras.training.products import LOG2_E
+from eras.training.shares import Adagrad, Room, Task
 from eras.training.structures import structures_of
 from eras.training.workspace import Rooms
 
@@ -39,7 +41,7 @@ _POWERS = {"none": 0, "f2": 2, "n3": 3}
 
 
 def fused_step(model: BlockBilinear, queries: Queries, config: TrainConfig, optimiser: Optimiser) -> FusedStep:
-    if model.n_entities * max(config.batch_size, 2 * model.dim) <= _FEW:
+    if BLAS_FOUND and model.n_entities * max(config.batch_size, 2 * model.dim) <= _FEW:
         return SharedStep(model, queries, config, optimiser)
     return JointStep(model, queries, config)
 
@@ -57,9 +59,9 @@ class FusedStep(ABC):
         self._by: Structures
         self._named: Named
 
-    def learn(self, picked: Ints, epoch: int) -> tuple[float, float] | None:
-        """Loss and penalty of a step that was taken; None where it was left to others."""
-        return None
+    def learn(self, picked: Ints, epoch: int) -> list[tuple[float, float]]:
+        """Take steps; loss and penalty of each, up to the first that is left to others."""
+        return []
 
     def gradients(self, picked: Ints) -> tuple[float, float, dict[str, Gradient]] | None:
         """Loss, penalty and gradients, which the next call overwrites; None where scores are too large for that."""
@@ -87,10 +89,10 @@ class SharedStep(FusedStep):
     def __init__(self, model: BlockBilinear, queries: Queries, config: TrainConfig, optimiser: Optimiser) -> None:
         C = max(1, min(_threads(), config.batch_size // _LEAST))
         super().__init__(model, queries, config, C)
-        W = math.ceil(config.batch_size / C)
+        self._size, W = config.batch_size, math.ceil(config.batch_size / C)
 
         def room(*shape: int) -> Floats:
-            return np.empty((C, *shape), np.float32)
+            return torch.empty(C, *shape).numpy()  # it begins where a line of the cache does, always
 
         d_entities, d_relations = room(*self._entities.shape), room(*self._relations.shape)
         scores, q = room(model.n_entities * W), room(W, model.dim)
@@ -102,22 +104,22 @@ class SharedStep(FusedStep):
             sums, steps = ([optimiser.state()[f"{table}.{key}"] for table in model.tables] for key in ("sum", "step"))
             self._state = Adagrad(*(x.numpy() for x in sums), *(x.view(1).numpy() for x in steps))
 
-    def learn(self, picked: Ints, epoch: int) -> tuple[float, float] | None:
+    def learn(self, picked: Ints, epoch: int) -> list[tuple[float, float]]:
         if not self._moves:
-            return None
-        loss, penalty = self._compute(self._asked(picked), self._optimiser.lr(epoch))
-        return (loss, penalty) if math.isfinite(loss) else None
+            return []
+        results, asked = np.empty((math.ceil(len(picked) / self._size), 2)), self._asked(picked)
+        with team(self._shares):
+            taken = shares.learn(asked, self._size, self._task(), self._state, self._optimiser.lr(epoch), results)
+        return [(loss, penalty) for loss, penalty in results[:taken].tolist()]
 
     def _answer(self, asked: Asked) -> tuple[float, float, Tensor, Tensor]:
-        loss, penalty = self._compute(asked, 0.0)
+        with team(self._shares):
+            loss, penalty = shares.answer(asked, self._state, 0.0, *self._task())
         return loss, penalty, *self._gradients
 
-    def _compute(self, asked: Asked, lr: float) -> tuple[float, float]:
-        with team(self._shares):
-            return kernels.answer(
-                asked, self._questions, self._by, self._entities, self._relations, self._room, self._named,
-                self._power, self._reg_weight, self._state, lr,
-            )  # fmt: skip
+    def _task(self) -> Task:
+        tables = self._entities, self._relations
+        return Task(self._questions, self._by, *tables, self._room, self._named, self._power, self._reg_weight)
 
 
 class JointStep(FusedStep):
@@ -138,7 +140,7 @@ class JointStep(FusedStep):
 
         kernels.ask(asked, of, by, tables, LOG2_E, q.numpy())  # powers of two are faster than those of e
         total = self._exponentiate(q, scores)
-        n_answers, names = kernels.count(asked, of), (self._named.entities[0], self._named.relations[0])
+        n_answers, names = kernels.count(asked, of), Named(self._named.entities[0], self._named.relations[0])
         loss = kernels.slopes(asked, of, by, n_answers, scores.numpy(), total.numpy(), weight, *names)
         if not math.isfinite(loss):
             return loss, 0.0, d_entities, d_relations
@@ -147,7 +149,8 @@ class JointStep(FusedStep):
         product(scores, q, d_entities)
         d_relations.zero_()
         kernels.differentiate(asked, of, by, tables, dq.numpy(), weight)
-        penalty = kernels.penalise(by, tables, self._named, 0, 1, self._power, self._reg_weight / n_answers)
+        rows = (0, n), (0, len(d_relations))
+        penalty = kernels.penalise(by, tables, names, *rows, self._power, self._reg_weight / n_answers)
         return loss, penalty, d_entities, d_relations
 
     def _exponentiate(self, q: Tensor, scores: Tensor) -> Tensor:

@@ -12,14 +12,11 @@ from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
-from numba import prange
 
-from eras.compiled import numeric, summing, threaded
-from eras.training.optimiser import EPS
+from eras.compiled import numeric, summing
 from eras.training.products import LOG2_E, SAFE
 
 Floats = npt.NDArray[np.float32]
-Doubles = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.int64]
 Sizes = npt.NDArray[np.uint64]
 
@@ -75,34 +72,8 @@ class Tables(NamedTuple):
     d_relations: Floats
 
 
-class Room(NamedTuple):
-    """Room of its own for each of C threads, which has W questions at most.
-
-    q: (C, W, dim), queries and then their gradients; scores: (C, n W); total, weight: (C, W); d_entities, d_relations:
-    (C, rows, dim); loss, penalty: (C,).
-    """
-
-    q: Floats
-    scores: Floats
-    total: Floats
-    weight: Floats
-    d_entities: Floats
-    d_relations: Floats
-    loss: Doubles
-    penalty: Doubles
-
-
-class Adagrad(NamedTuple):
-    """The state of the optimiser: sums of squared gradients, shaped like the tables, and numbers of steps, (1,)."""
-
-    entities: Floats
-    relations: Floats
-    entity_steps: Floats
-    relation_steps: Floats
-
-
 class Named(NamedTuple):
-    """How often questions name each row of the tables, for each of C threads and each kind: (C, kinds, rows)."""
+    """How often questions name each row of the tables: (kinds, rows), or (C, kinds, rows) for C threads."""
 
     entities: Floats
     relations: Floats
@@ -288,11 +259,6 @@ def _f2(x: Floats, dx: Floats, row: int, dim: int, weight: np.float32) -> float:
 
 
 @numeric
-def _part(n: int, share: int, shares: int) -> tuple[int, int]:
-    return n * share // shares, n * (share + 1) // shares
-
-
-@numeric
 def _penalise(
     rows: tuple[int, int], power: int, table: Floats, d_table: Floats, named: Floats, coupled: Ints, scale: float
 ) -> float:
@@ -310,98 +276,15 @@ def _penalise(
 
 @numeric
 def penalise(
-    by: Structures, tables: Tables, named: Named, share: int, shares: int, power: int, scale: float
-) -> float:  # fmt: skip
-    """scale · Σ |x|^power over a share of the rows x, as often as they are named; its gradient is added.
+    by: Structures, tables: Tables, named: Named, e: tuple[int, int], r: tuple[int, int], power: int, scale: float
+) -> float:
+    """scale · Σ |x|^power over rows x of both tables, as often as they are named; its gradient is added.
 
-    Of squares, |x| is the norm (f2); of cubes, they are those of all moduli (n3).
+    Of squares, |x| is the norm (f2); of cubes, they are those of all moduli (n3). e, r: the first row, and the end.
     """
     if not power:
         return 0.0
-    rows = _part(len(tables.entities), share, shares)
-    total = _penalise(
-        rows, power, tables.entities, tables.d_entities, named.entities[0], by.coupled_entities, scale
-    )  # fmt: skip
-    rows = _part(len(tables.relations), share, shares)
-    return total + _penalise(
-        rows, power, tables.relations, tables.d_relations, named.relations[0], by.coupled_relations, scale
-    )  # fmt: skip
-
-
-@numeric
-def _answer(
-    share: int, asked: Asked, of: Questions, by: Structures, entities: Floats, relations: Floats, room: Room,
-    named: Named, n_answers: int,
-) -> float:  # fmt: skip
-    """A thread's share of a step: its loss, and in its room the gradients."""
-    first, last = _part(len(asked.question), share, len(room.loss))
-    mine, n, count = Asked(asked.question[first:last], asked.structure[first:last]), len(entities), last - first
-    tables = Tables(entities, relations, room.d_entities[share], room.d_relations[share])
-    q, total, weight = room.q[share][:count], room.total[share][:count], room.weight[share][:count]
-    scores = room.scores[share][: n * count].reshape(n, count)
-    ask(mine, of, by, tables, 1.0, q)
-    np.dot(entities, q.T, scores)
-    exponentiate(scores, total)
-    names = named.entities[share], named.relations[share]
-    loss = slopes(mine, of, by, n_answers, scores, total, weight, *names)
-    weigh_slopes(scores, weight)
-    np.dot(scores, q, tables.d_entities)
-    np.dot(scores.T, entities, q)
-    tables.d_relations[:] = _f(0.0)
-    differentiate(mine, of, by, tables, q, weight)
-    return loss
-
-
-@numeric
-def _gather(rows: tuple[int, int], gradients: Floats, named: Floats) -> None:
-    """Sums over all threads, of these rows, in the place of the first."""
-    dim, d, more = gradients.shape[2], gradients[0].ravel(), named[0]
-    for other in range(1, len(gradients)):
-        theirs = gradients[other].ravel()
-        for i in range(np.uint64(rows[0] * dim), np.uint64(rows[1] * dim)):
-            d[i] += theirs[i]
-        for kind in range(len(more)):
-            for row in range(rows[0], rows[1]):
-                more[kind, row] += named[other, kind, row]
-
-
-@numeric
-def _move(rows: tuple[int, int], table: Floats, gradient: Floats, sums: Floats, lr: np.float32) -> None:
-    """These rows, by Adagrad."""
-    dim, x, dx, s = table.shape[1], table.ravel(), gradient.ravel(), sums.ravel()
-    for i in range(np.uint64(rows[0] * dim), np.uint64(rows[1] * dim)):
-        s[i] += dx[i] * dx[i]
-        x[i] -= lr * dx[i] / (np.sqrt(s[i]) + _f(EPS))
-
-
-@threaded
-def answer(
-    asked: Asked, of: Questions, by: Structures, entities: Floats, relations: Floats, room: Room, named: Named,
-    power: int, reg_weight: float, state: Adagrad, lr: float,
-) -> tuple[float, float]:  # fmt: skip
-    """Loss and penalty of a step; the gradients are in the first room. With a rate `lr`, the tables are moved too.
-
-    Where the loss is not finite, there are no gradients; where loss or penalty are not, nothing is moved.
-    """
-    losses, penalties = room.loss, room.penalty  # numba loses what threads write to a field of a tuple
-    shares, n_answers, loss, penalty = len(losses), count(asked, of), 0.0, 0.0
-    for share in prange(shares):
-        losses[share] = _answer(share, asked, of, by, entities, relations, room, named, n_answers)
-    for share in range(shares):
-        loss += losses[share]
-    if not np.isfinite(loss):
-        return loss, penalty
-    for share in prange(shares):
-        tables = Tables(entities, relations, room.d_entities[0], room.d_relations[0])
-        _gather(_part(len(entities), share, shares), room.d_entities, named.entities)
-        _gather(_part(len(relations), share, shares), room.d_relations, named.relations)
-        penalties[share] = penalise(by, tables, named, share, shares, power, reg_weight / n_answers)
-    for share in range(shares):
-        penalty += penalties[share]
-    if lr and np.isfinite(penalty):
-        for share in prange(shares):
-            _move(_part(len(entities), share, shares), entities, room.d_entities[0], state.entities, _f(lr))
-            _move(_part(len(relations), share, shares), relations, room.d_relations[0], state.relations, _f(lr))
-        state.entity_steps[0] += _f(1.0)
-        state.relation_steps[0] += _f(1.0)
-    return loss, penalty
+    of_entities, of_relations = named.entities, named.relations
+    return _penalise(e, power, tables.entities, tables.d_entities, of_entities, by.coupled_entities, scale) + _penalise(
+        r, power, tables.relations, tables.d_relations, of_relations, by.coupled_relations, scale
+    )

@@ -23,10 +23,13 @@ from eras.training.stepper import BlockStepper, Stepper
 
 Validate = Callable[[KnowledgeModel], float]
 
+STEPS_AT_ONCE = 32
+"""Taken at the most before a watcher, the clock or Ctrl-C has its turn. Only short ones are taken together."""
+
 
 @dataclass(frozen=True)
 class Report:
-    """What a watcher sees after each step and each validation; the MRRs are those of the last and the best of these."""
+    """What a watcher sees after steps and validations; the MRRs are those of the last of these and of the best."""
 
     epoch: int
     epochs: int
@@ -106,12 +109,12 @@ class Trainer:
         p, steps = self.progress, self.stepper.steps
         while p.step < steps:
             started = time.monotonic()
-            loss, penalty = self.stepper.step(p.epoch, p.step)
-            if not math.isfinite(loss + penalty):
-                self._diverged("the loss is no longer finite")
-            p.loss_sum += loss
-            p.penalty_sum += penalty
-            p.step += 1
+            for loss, penalty in self.stepper.run(p.epoch, p.step, STEPS_AT_ONCE):
+                if not math.isfinite(loss + penalty):
+                    self._diverged("the loss is no longer finite")
+                p.loss_sum += loss
+                p.penalty_sum += penalty
+                p.step += 1
             p.seconds += time.monotonic() - started
             on_step(self._report())
             if should_stop():

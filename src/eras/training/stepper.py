@@ -42,14 +42,14 @@ class Stepper(ABC, Generic[AnyModel]):
 
     def step(self, epoch: int, step: int) -> tuple[float, float]:
         """Take one step; (loss, penalty). Where they are not finite, the parameters are left as they were."""
-        size = self.config.batch_size
-        return self._learn(self._order_of(epoch)[step * size : (step + 1) * size], epoch, step)
+        return self.run(epoch, step, 1)[0]
 
-    def _learn(self, picked: Ints, epoch: int, step: int) -> tuple[float, float]:
-        loss, penalty, gradients = self.gradients(picked, epoch, step)
+    def run(self, epoch: int, step: int, most: int) -> list[tuple[float, float]]:
+        """Take this step, and more of its epoch where that saves time, up to `most`; what `step` returns, of each."""
+        loss, penalty, gradients = self.gradients(self._picked(epoch, step, 1), epoch, step)
         if math.isfinite(loss + penalty):
             self.optimiser.step(epoch, gradients)
-        return loss, penalty
+        return [(loss, penalty)]
 
     @abstractmethod
     def gradients(self, picked: Ints, epoch: int, step: int) -> Gradients:
@@ -68,10 +68,12 @@ class Stepper(ABC, Generic[AnyModel]):
         """What draws the candidates of this step, where they are a sample."""
         return np.random.default_rng([self.config.seed, epoch, step])
 
-    def _order_of(self, epoch: int) -> Ints:
+    def _picked(self, epoch: int, step: int, steps: int) -> Ints:
+        """The questions of so many steps, one after the other."""
         if self._order is None or self._order[0] != epoch:
             self._order = epoch, epoch_order(len(self.queries), self.config.seed, epoch)
-        return self._order[1]
+        size = self.config.batch_size
+        return self._order[1][step * size : (step + steps) * size]
 
 
 class BlockStepper(Stepper[BlockBilinear]):
@@ -83,9 +85,10 @@ class BlockStepper(Stepper[BlockBilinear]):
         self._fused = _fused_step(model, queries, config, self.optimiser)
         self._workspace = Workspace(config.batch_size, config.memory_mb, config.precision)
 
-    def _learn(self, picked: Ints, epoch: int, step: int) -> tuple[float, float]:
-        learned = None if self._fused is None or self.samples(epoch) else self._fused.learn(picked, epoch)
-        return super()._learn(picked, epoch, step) if learned is None else learned
+    def run(self, epoch: int, step: int, most: int) -> list[tuple[float, float]]:
+        fused = None if self.samples(epoch) else self._fused
+        taken = fused.learn(self._picked(epoch, step, most), epoch) if fused is not None else []
+        return taken or super().run(epoch, step, most)
 
     @torch.no_grad()
     def gradients(self, picked: Ints, epoch: int, step: int) -> Gradients:

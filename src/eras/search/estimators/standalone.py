@@ -199,8 +199,9 @@ def train_epochs(task: Task, function: ScoringFunction, config: TrainConfig, epo
     """The model after each epoch; nothing is kept on disk."""
     stepper = _stepper(task, function, config)
     for epoch in range(epochs):
-        for step in range(stepper.steps):
-            stepper.step(epoch, step)
+        step = 0
+        while step < stepper.steps:
+            step += len(stepper.run(epoch, step, stepper.steps))
         yield stepper.model
 
 
@@ -221,11 +222,10 @@ def measure_pace(view: TrainingView, function: ScoringFunction, config: TrainCon
     before = torch.get_num_threads()
     torch.set_num_threads(threads)
     stepper = _stepper(Task.of(view), function, config)
-    taken = min(4, stepper.steps)
     stepper.step(0, 0)
-    started = time.monotonic()
-    for step in range(taken):
-        stepper.step(0, step)
+    started, taken = time.monotonic(), 0
+    while taken < min(4, stepper.steps):
+        taken += len(stepper.run(0, taken, 32))
     trained = time.monotonic()
     some = view.valid[:: max(1, len(view.valid) // 200)]
     Selection(view.train, some, len(view.entities), len(view.relations), config.memory_mb).mrr(stepper.model)

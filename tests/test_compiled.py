@@ -1,0 +1,20 @@
+"""Machine code that is kept on disk."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+
+
+def test_a_change_of_another_module_is_noticed(tmp_path: Path) -> None:
+    inner = "from eras.compiled import numeric\n@numeric\ndef f(x):\n    return x + {}\n"
+    outer = (
+        "from eras.compiled import numeric\nfrom inner import f\n@numeric\ndef g(x):\n    return f(x)\nprint(g(1))\n"
+    )
+    (tmp_path / "outer.py").write_text(outer)
+    for number in (10, 20):
+        (tmp_path / "inner.py").write_text(inner.format(number))
+        done = subprocess.run([sys.executable, "-c", "import outer"], cwd=tmp_path, capture_output=True, check=True)
+        assert int(done.stdout) == 1 + number
+    assert list(tmp_path.rglob("outer.g*.nbc"))
