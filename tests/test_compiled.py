@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import subprocess
 import sys
 from pathlib import Path
@@ -18,3 +19,15 @@ def test_a_change_of_another_module_is_noticed(tmp_path: Path) -> None:
         done = subprocess.run([sys.executable, "-c", "import outer"], cwd=tmp_path, capture_output=True, check=True)
         assert int(done.stdout) == 1 + number
     assert list(tmp_path.rglob("outer.g*.nbc"))
+
+
+def test_compiling_is_announced_and_done_once(tmp_path: Path) -> None:
+    code = (
+        "import logging, numpy as np; logging.basicConfig(level=logging.INFO)\n"
+        "from eras.training.kernels import weigh_slopes\n"
+        "weigh_slopes(np.ones((2, 2), np.float32), np.ones(2, np.float32))\n"
+    )
+    environment = {**os.environ, "NUMBA_CACHE_DIR": str(tmp_path)}
+    for notices in (1, 0):
+        done = subprocess.run([sys.executable, "-c", code], env=environment, capture_output=True, check=True, text=True)
+        assert done.stderr.count("Compiling for this machine") == notices

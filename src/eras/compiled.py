@@ -5,6 +5,7 @@ numba is an extra: without it rules cannot be learned, and training takes steps 
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from functools import cache
@@ -17,11 +18,26 @@ from eras.errors import UsageError
 
 try:
     import numba
+    from numba.core import event
 except ImportError:
     raise UsageError("rules need numba; install it with pip install 'eras-kge[rules]'") from None
 
 _F = TypeVar("_F", bound=Callable[..., Any])
 _LOCK = Lock()
+
+
+class _Notice(event.Listener):
+    """Says once, as it may take long, that something is compiled."""
+
+    def on_start(self, event_: event.Event) -> None:
+        if event_.data["dispatcher"].py_func.__module__.startswith("eras."):
+            event.unregister("numba:compile", self)  # type: ignore[no-untyped-call]
+            logging.getLogger("eras").info("Compiling for this machine; this is done once and takes some 15 seconds.")
+
+    def on_end(self, event_: event.Event) -> None: ...
+
+
+event.register("numba:compile", _Notice())  # type: ignore[no-untyped-call]
 
 
 def compiled(function: _F) -> _F:

@@ -6,6 +6,7 @@ Results for people and progress go to standard error; standard output carries JS
 from __future__ import annotations
 
 import json
+import logging
 import re
 import sys
 from pathlib import Path
@@ -45,6 +46,19 @@ def emit_json(value: Any) -> None:
 def say(text: str) -> None:
     """One line for a person, on standard error; markup allowed."""
     console.print(text, soft_wrap=True)
+
+
+class _Notices(logging.Handler):
+    """What the library has to say: it does not print by itself."""
+
+    def emit(self, record: logging.LogRecord) -> None:
+        say(record.getMessage())
+
+
+def show_notices() -> None:
+    logger = logging.getLogger("eras")
+    logger.setLevel(logging.INFO)
+    logger.addHandler(_Notices())
 
 
 def plain_table(*texts: str, numbers: tuple[str, ...] = ()) -> Table:

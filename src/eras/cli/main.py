@@ -78,6 +78,7 @@ def _dispatch(arguments: list[str]) -> None:
     if verb not in VERBS:
         raise UnknownNameError("verb", verb, VERBS)
     app = importlib.import_module(VERBS[verb][0]).app
+    importlib.import_module("eras.cli.common").show_notices()
     app(args=arguments[1:], prog_name=f"eras {verb}")
 
 

@@ -6,7 +6,7 @@ does between two of them takes as long as a fifth of a step, and threads that wa
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -34,6 +34,8 @@ from eras.training.optimiser import EPS
 
 Doubles = npt.NDArray[np.float64]
 _f = np.float32
+_i: Any = np.int64
+"""For numbers of threads: in a second pass numba takes them as unsigned, and would compile all once more for that."""
 
 
 class Room(NamedTuple):
@@ -173,7 +175,9 @@ def _move(share: int, rows: Ints, table: Floats, gradients: Floats, sums: Floats
 def _collect(rows: Ints, gradients: Floats) -> None:
     """The gradients of all rows in the first room."""
     for share in range(1, len(gradients)):
-        gradients[0, rows[share] : rows[share + 1]] = gradients[share, rows[share] : rows[share + 1]]
+        for row in range(rows[share], rows[share + 1]):
+            for i in range(gradients.shape[2]):
+                gradients[0, row, i] = gradients[share, row, i]
 
 
 @threaded
@@ -193,14 +197,14 @@ def answer(
     dealt = _deal(question, of, len(entities), len(relations), shares)
     for share in prange(shares):
         mine = Task(of, by, entities, relations, room, named, power, reg_weight)
-        losses[share] = _answer(share, dealt, question, structure, mine, n_answers)
+        losses[share] = _answer(_i(share), dealt, question, structure, mine, n_answers)
     for share in range(shares):
         loss += losses[share]
     if not np.isfinite(loss):
         return loss, penalty
     for share in prange(shares):
         mine = Task(of, by, entities, relations, room, named, power, reg_weight)
-        penalties[share] = _sum_up(share, dealt, mine, n_answers)
+        penalties[share] = _sum_up(_i(share), dealt, mine, n_answers)
     for share in range(shares):
         penalty += penalties[share]
     if not lr:
@@ -208,8 +212,8 @@ def answer(
         _collect(dealt[2], room.d_relations)
     elif np.isfinite(penalty):
         for share in prange(shares):
-            _move(share, dealt[1], entities, room.d_entities, state.entities, _f(lr))
-            _move(share, dealt[2], relations, room.d_relations, state.relations, _f(lr))
+            _move(_i(share), dealt[1], entities, room.d_entities, state.entities, _f(lr))
+            _move(_i(share), dealt[2], relations, room.d_relations, state.relations, _f(lr))
         state.entity_steps[0] += _f(1.0)
         state.relation_steps[0] += _f(1.0)
     return loss, penalty
