@@ -25,6 +25,9 @@ if TYPE_CHECKING:
 _LITTLE = 1 << 22
 """Coordinates of the questions of a step, times threads, up to which fused steps are faster."""
 
+_AHEAD = 1 << 16
+"""Questions, about so many, of epochs to come that are put in order at once: for one alone this takes twice as long."""
+
 AnyModel = TypeVar("AnyModel", bound=KnowledgeModel)
 Gradients = tuple[float, float, Mapping[str, Gradient]]
 """Loss, penalty, and the gradients of both together, by table."""
@@ -38,7 +41,7 @@ class Stepper(ABC, Generic[AnyModel]):
     def __init__(self, model: AnyModel, queries: Queries, config: TrainConfig) -> None:
         self.model, self.queries, self.config = model, queries, config
         self.steps = math.ceil(len(queries) / config.batch_size)
-        self._order: tuple[int, Ints] | None = None
+        self._orders: dict[int, Ints] = {}
 
     def step(self, epoch: int, step: int) -> tuple[float, float]:
         """Take one step; (loss, penalty). Where they are not finite, the parameters are left as they were."""
@@ -70,10 +73,11 @@ class Stepper(ABC, Generic[AnyModel]):
 
     def _picked(self, epoch: int, step: int, steps: int) -> Ints:
         """The questions of so many steps, one after the other."""
-        if self._order is None or self._order[0] != epoch:
-            self._order = epoch, epoch_order(len(self.queries), self.config.seed, epoch)
+        if epoch not in self._orders:
+            ahead = range(epoch, epoch + 1 + _AHEAD // (1 + len(self.queries)))
+            self._orders = {epoch: epoch_order(len(self.queries), self.config.seed, epoch) for epoch in ahead}
         size = self.config.batch_size
-        return self._order[1][step * size : (step + steps) * size]
+        return self._orders[epoch][step * size : (step + steps) * size]
 
 
 class BlockStepper(Stepper[BlockBilinear]):
