@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 
 import eras
 from command import eras as command
+from eras.compiled import team
 from eras.graph.queries import Queries
 from eras.models import BlockBilinear
 from eras.scoring import named
@@ -145,6 +146,17 @@ def test_exponentials(scores: list[float]) -> None:
     kernels.exponentiate(powers, total)
     np.testing.assert_allclose(powers, exact, rtol=2.0**-16)
     np.testing.assert_allclose(total, exact.sum(0), rtol=2.0**-16)
+
+
+@pytest.mark.parametrize("threads", [1, 2, 5])
+def test_powers_of_two_by_several_threads(threads: int) -> None:
+    """Of three rows; with five threads, some have none."""
+    scores = np.random.default_rng(0).normal(0, 9, (3, 7)).astype(np.float32)
+    powers, totals = np.empty_like(scores), np.full((threads, 7), np.nan, np.float32)
+    with team(threads):
+        kernels.exponentiate_by_all(scores, powers, totals)
+    np.testing.assert_allclose(powers, np.exp2(scores.astype(np.float64)), rtol=2.0**-20)
+    np.testing.assert_allclose(totals.sum(0), powers.sum(0), rtol=2.0**-20)
 
 
 def test_exponentials_beyond_the_range_are_noticed() -> None:

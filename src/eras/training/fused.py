@@ -13,7 +13,7 @@ from torch import Tensor
 from eras.compiled import team
 from eras.graph.queries import Queries
 from eras.models import BlockBilinear
-from eras.models.cache import column_sums, rows_in_cache
+from eras.models.cache import rows_in_cache
 from eras.models.multiply import product
 from eras.scoring.query import Plan
 from eras.training import kernels, shares
@@ -123,13 +123,13 @@ class SharedStep(FusedStep):
 
 
 class JointStep(FusedStep):
-    """All threads do one product, then the next, and PyTorch's exponentials; one thread does the rest."""
+    """All threads do one product, then the next, and exponentials; one thread does the rest."""
 
     def __init__(self, model: BlockBilinear, queries: Queries, config: TrainConfig) -> None:
         super().__init__(model, queries, config, 1)
         self._gradients = torch.empty_like(model.entities), torch.empty_like(model.relations)
         self._tables = Tables(self._entities, self._relations, *(gradient.numpy() for gradient in self._gradients))
-        self._rooms = Rooms()
+        self._rooms, self._threads = Rooms(), _threads()
 
     def _answer(self, asked: Asked) -> tuple[float, float, Tensor, Tensor]:
         of, by, tables, entities = self._questions, self._by, self._tables, self._model.entities
@@ -156,10 +156,13 @@ class JointStep(FusedStep):
     def _exponentiate(self, q: Tensor, scores: Tensor) -> Tensor:
         """Powers of two of all scores, in `scores` (n, B), and their sums, (B,)."""
         entities, total = self._model.entities, scores.new_zeros(len(q))
+        sums = np.empty((self._threads, len(q)), np.float32)
         for rows in rows_in_cache(scores):
             run = self._rooms.like("run", scores[rows])  # a product is faster into memory that is in cache
-            powers = torch.exp2(product(entities[rows], q.t(), run), out=scores[rows])
-            total += column_sums(powers, total.dtype)
+            product(entities[rows], q.t(), run)
+            with team(self._threads):
+                kernels.exponentiate_by_all(run.numpy(), scores[rows].numpy(), sums)
+            total += torch.from_numpy(sums).sum(0)
         return total
 
 

@@ -12,8 +12,9 @@ from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
+from numba import prange
 
-from eras.compiled import numeric, summing
+from eras.compiled import numeric, summing, threaded
 from eras.training.products import LOG2_E, SAFE
 
 Floats = npt.NDArray[np.float32]
@@ -126,14 +127,29 @@ def _power(x: np.float32) -> np.float32:
 
 
 @numeric
+def _exponentiate(scores: Floats, first: int, last: int, scale: np.float32, powers: Floats, total: Floats) -> None:
+    """Powers of two of scale · scores, of these rows of (n, B), in `powers`, and their sums over the rows, (B,)."""
+    total[:] = _f(0.0)
+    for i in range(first, last):
+        for j in range(scores.shape[1]):
+            power = _power(scale * scores[i, j])
+            powers[i, j] = power
+            total[j] += power
+
+
+@numeric
 def exponentiate(scores: Floats, total: Floats) -> None:
     """Exponentials in place of scores (n, B), and their sums over n, (B,)."""
-    total[:] = _f(0.0)
-    for i in range(scores.shape[0]):
-        for j in range(scores.shape[1]):
-            power = _power(_f(LOG2_E) * scores[i, j])
-            scores[i, j] = power
-            total[j] += power
+    _exponentiate(scores, 0, len(scores), _f(LOG2_E), scores, total)
+
+
+@threaded
+def exponentiate_by_all(scores: Floats, powers: Floats, totals: Floats) -> None:
+    """Powers of two of scores (n, B) in `powers`, and their sums over the rows of each thread, (threads, B)."""
+    n, threads = len(scores), len(totals)
+    for share in prange(threads):
+        first, last = n * share // threads, n * (share + 1) // threads
+        _exponentiate(scores, first, last, _f(1.0), powers, totals[share])
 
 
 @numeric
