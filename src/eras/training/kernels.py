@@ -2,7 +2,7 @@
 
 PyTorch passes over memory once for each operation, and each of its calls takes microseconds: a hundred of them take as
 long as the products of a small graph. Here a part of a step is one loop over the questions of a batch, by one thread.
-For small graphs there is the whole step too, products and all: each thread takes it for a share of the questions.
+`shares` makes whole steps of them.
 """
 
 from __future__ import annotations
