@@ -50,6 +50,11 @@ def numeric(function: _F) -> _F:
     return _compiled(function, fastmath={"contract"}, error_model="numpy")
 
 
+def inlined(function: _F) -> _F:
+    """`numeric`, and part of each function that calls it: two arguments that are one array are one there, too."""
+    return _compiled(function, fastmath={"contract"}, error_model="numpy", inline="always")
+
+
 def summing(function: _F) -> _F:
     """`numeric`, with sums in any order."""
     return _compiled(function, fastmath={"contract", "reassoc"}, error_model="numpy")
@@ -66,6 +71,16 @@ def team(threads: int) -> Iterator[None]:
     with _LOCK:
         numba.set_num_threads(min(threads, numba.config.NUMBA_NUM_THREADS))  # type: ignore[attr-defined]
         yield
+
+
+def threads_of_pytorch() -> int:
+    """As many as PyTorch has. Compiled functions run on the same ones and, at their first time, set their number."""
+    import torch
+
+    threads = torch.get_num_threads()
+    with team(threads):
+        torch.set_num_threads(threads)
+    return threads
 
 
 def _compiled(function: _F, **options: Any) -> _F:

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 from typing import Any
+from unittest.mock import patch
 
 import numpy as np
 import polars as pl
@@ -10,8 +11,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from eras.errors import DivergedError
-from eras.evaluation import answer_losses, breakdown, metrics, rank
-from eras.evaluation.ranking import MANY, SLICE, SORTED_AT_ONCE
+from eras.evaluation import answer_losses, breakdown, counting, metrics, rank
+from eras.evaluation.ranking import MANY, SLICE, SORTED_AT_ONCE, Counter, _count_by_passes
 from eras.graph.queries import HEAD, TAIL, Queries
 
 
@@ -44,7 +45,11 @@ def brute_force(table: np.ndarray, triple: tuple[int, int, int], side: int, know
     return 1 + better, 1 + better + equal, candidates
 
 
-@settings(max_examples=60)
+ways = pytest.mark.parametrize("way", [counting.count, _count_by_passes], ids=["compiled", "passes"])
+
+
+@ways
+@settings(max_examples=60, deadline=None)
 @given(
     seed=st.integers(0, 2**32),
     n=st.integers(2, 7),
@@ -53,7 +58,7 @@ def brute_force(table: np.ndarray, triple: tuple[int, int, int], side: int, know
     dtype=st.sampled_from([np.float32, np.float64]),
 )
 def test_ranks_equal_a_brute_force_oracle_under_ties(
-    seed: int, n: int, relations: int, levels: int, dtype: type
+    way: Counter, seed: int, n: int, relations: int, levels: int, dtype: type
 ) -> None:
     rng = np.random.default_rng(seed)
     table = rng.integers(levels, size=(n, relations, n)) * rng.choice([-0.0, 1e-40, 1.0])  # −0 is level with 0
@@ -63,7 +68,8 @@ def test_ranks_equal_a_brute_force_oracle_under_ties(
     asked = chosen[: max(1, len(chosen) // 2)]
     known = {tuple(map(int, triple)) for triple in chosen}
     scores = Scores(table, dtype)
-    result = rank(scores, Queries.of(asked, n, relations), Queries.of(chosen, n, relations), memory_mb=1)
+    with patch("eras.evaluation.ranking._counter", return_value=way):
+        result = rank(scores, Queries.of(asked, n, relations), Queries.of(chosen, n, relations), memory_mb=1)
     assert len(result) == 2 * len(asked)
     for row in result.iter_rows(named=True):
         triple = row["head"], row["relation"], row["tail"]
@@ -93,8 +99,9 @@ def test_blocks_under_the_memory_budget_change_nothing() -> None:
         assert row["low"] == 1 + (scores[others] > scores[row["tail"]]).sum()
 
 
+@ways
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
-def test_questions_with_any_number_of_answers_are_ranked_alike(dtype: type) -> None:
+def test_questions_with_any_number_of_answers_are_ranked_alike(dtype: type, way: Counter) -> None:
     rng = np.random.default_rng(0)
     n, answers = 2 * SLICE + 100, [1, 1, 2, 3, MANY, 3 * MANY, *range(MANY + 1, MANY + 2 + SORTED_AT_ONCE)]
     scores = rng.integers(-50, 50, size=(len(answers), n)).astype(dtype)
@@ -109,7 +116,8 @@ def test_questions_with_any_number_of_answers_are_ranked_alike(dtype: type) -> N
     tails = [rng.permutation(n)[:count] for count in answers]
     triples = np.array([(h, 0, t) for h, those in enumerate(tails) for t in those])
     every = Queries.of(triples, n, 1)
-    ranked = rank(Given(), every, every).filter(pl.col("side") == "tail")
+    with patch("eras.evaluation.ranking._counter", return_value=way):
+        ranked = rank(Given(), every, every).filter(pl.col("side") == "tail")
     for head, _, tail, _, low, high, candidates in ranked.iter_rows():
         others = np.delete(scores[head], tails[head])
         own = scores[head, tail]

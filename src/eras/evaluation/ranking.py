@@ -6,6 +6,7 @@ Every answer of a query is ranked among all entities, less the other known answe
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable
 from typing import Protocol, runtime_checkable
 
@@ -14,12 +15,12 @@ import polars as pl
 import torch
 from torch import Tensor
 
-from eras.errors import DivergedError
+from eras.errors import DivergedError, UsageError
 from eras.graph.queries import TAIL, Answers, Ints, Queries
 from eras.models.cache import column_sums
 
-MOST_QUERIES = 2000
-"""Queries ranked at a time, at most: enough for a fast product.
+MOST_QUERIES = 1000
+"""Queries ranked at a time, at most: enough for a fast product, with little fresh memory.
 
 No power of two: the scores of one query are a row apart, and a cache has few places for what lies 2ⁿ apart.
 """
@@ -36,7 +37,14 @@ MANY = 32
 SORTED_AT_ONCE = 64
 """Queries whose scores are copied and sorted at a time: few, as memory is bounded."""
 
+_WORTH_LOADING = 1 << 28
+"""Scores that take about as much longer to count without numba as it takes to load."""
+
 BITS = {torch.float32: torch.int32, torch.float64: torch.int64}
+
+
+Counter = Callable[[Tensor, int, Tensor, list[int]], tuple[Ints, Ints]]
+"""As `counting.count`."""
 
 
 class Ranker(Protocol):
@@ -67,8 +75,9 @@ def rank(
 
     `known` holds every answer to leave out (those of `asked` included); score blocks stay below `memory_mb`.
     """
-    block = queries_at_a_time(model.n_entities, memory_mb)
+    block, roomy = queries_at_a_time(model.n_entities, memory_mb), model if isinstance(model, RoomyRanker) else None
     room: Tensor | None = None
+    counter = _counter(model.n_entities * len(asked))
     low, high, candidates = (np.empty(len(asked.answers), dtype=np.int64) for _ in range(3))
     order = np.argsort(-asked.counts, kind="stable")  # alike many answers are compared at once
     for start in range(0, len(order), block):
@@ -76,13 +85,13 @@ def rank(
         entity, relation, side = asked.entity[picked], asked.relation[picked], asked.side[picked]
         row, place = asked.places_of(picked)
         others = known.answers_of(known.find(entity, relation, side))
-        if room is not None and isinstance(model, RoomyRanker):
+        if room is not None and roomy is not None:
             out = room[: model.n_entities * len(picked)].view(model.n_entities, len(picked))
-            scores = model.scores_into(out, entity, relation, side)
+            scores = roomy.scores_into(out, entity, relation, side)
         else:
             scores = model.scores(entity, relation, side)
-            room = scores.view(-1) if isinstance(model, RoomyRanker) else None
-        low[place], high[place] = _count(scores, Answers(row, asked.answers[place]), others)
+            room = scores.view(-1) if roomy is not None else None
+        low[place], high[place] = _count(scores, Answers(row, asked.answers[place]), others, counter)
         excluded = np.bincount(others.row, minlength=len(picked))
         candidates[place] = (model.n_entities - excluded + 1)[row]
         if on_progress:
@@ -95,7 +104,7 @@ def queries_at_a_time(n_entities: int, memory_mb: int) -> int:
     return max(1, min(MOST_QUERIES, (memory_mb << 20) // (2 * 4 * n_entities)))
 
 
-def _count(scores: Tensor, answers: Answers, others: Answers) -> tuple[Ints, Ints]:
+def _count(scores: Tensor, answers: Answers, others: Answers, counter: Counter) -> tuple[Ints, Ints]:
     """Ranks (low, high) of each answer in scores (n_entities, queries), which is overwritten.
 
     The queries with most answers come first.
@@ -112,7 +121,7 @@ def _count(scores: Tensor, answers: Answers, others: Answers) -> tuple[Ints, Int
     theirs = int(counts[:queries].sum())
     low, high = np.empty_like(answers.row), np.empty_like(answers.row)
     low[:theirs], high[:theirs] = _look_up(scores[:, :queries], own[:theirs], counts[:queries])
-    low[theirs:], high[theirs:] = _compare(scores[:, queries:], own[theirs:], counts[queries:])
+    low[theirs:], high[theirs:] = _compare(scores, queries, own[theirs:], counts[queries:], counter)
     return low, high
 
 
@@ -131,17 +140,44 @@ def _look_up(scores: Tensor, own: Tensor, counts: Ints) -> tuple[Ints, Ints]:
     return low, high
 
 
-def _compare(scores: Tensor, own: Tensor, counts: Ints) -> tuple[Ints, Ints]:
-    """Ranks among columns of scores as they lie; column i has the next counts[i] of `own`, and those do not rise.
+def _compare(scores: Tensor, column: int, own: Tensor, counts: Ints, counter: Counter) -> tuple[Ints, Ints]:
+    """Ranks among columns of scores as they lie; the i-th from `column` on has the next counts[i] of `own`.
 
-    First answers meet all columns, second answers the first columns, which have several, and so on: nothing is copied.
+    Counts do not rise: first answers meet all columns, second answers the first columns, which have several, and so
+    on, so nothing is copied.
+    """
+    nth = np.arange(len(own)) - np.repeat(np.cumsum(counts) - counts, counts)
+    order, widths = np.argsort(nth, kind="stable"), np.bincount(nth).tolist()
+    own = own[torch.from_numpy(order).to(own.device)]
+    above, level = counter(scores, column, own, widths)
+    low, high = np.empty_like(order), np.empty_like(order)
+    low[order], high[order] = 1 + above, 1 + level
+    return low, high
+
+
+def _counter(n_scores: int) -> Counter:
+    """By machine code where numba is installed, and is loaded or worth it."""
+    if "numba" in sys.modules or n_scores >= _WORTH_LOADING:
+        try:
+            from eras.evaluation.counting import count
+        except UsageError:  # numba is an extra
+            return _count_by_passes
+        return lambda scores, *more: (count if _is_plain(scores) else _count_by_passes)(scores, *more)
+    return _count_by_passes
+
+
+def _is_plain(scores: Tensor) -> bool:
+    return scores.device.type == "cpu" and scores.is_contiguous()
+
+
+def _count_by_passes(scores: Tensor, column: int, own: Tensor, widths: list[int]) -> tuple[Ints, Ints]:
+    """As `counting.count`, by PyTorch.
+
     The sign of a difference says which is above: its bits, read as an integer, have the same sign, and are 0 where it
     is 0. One sum counts both signs, −FAR for a score above and 1 for a score below.
     """
+    scores, own = scores[:, column:], own + 0.0  # no −0: minus 0 it would be −0, which has a sign bit
     starts, bits = range(0, len(scores), SLICE)[::-1], BITS[own.dtype]  # what was scored last may still be in cache
-    nth = np.arange(len(own)) - np.repeat(np.cumsum(counts) - counts, counts)
-    order, widths = np.argsort(nth, kind="stable"), np.bincount(nth).tolist()
-    own = own[torch.from_numpy(order).to(own.device)] + 0.0  # no −0: minus 0 it would be −0, which has a sign bit
     sums = torch.empty(len(starts), len(own), dtype=bits, device=own.device)
     room = scores.new_empty(min(SLICE, len(scores)) * scores.shape[1])
     for start, total in zip(starts, sums, strict=True):
@@ -151,9 +187,7 @@ def _compare(scores: Tensor, own: Tensor, counts: Ints) -> tuple[Ints, Ints]:
             gap = torch.sub(mine, near, out=room[: near.numel()].view(near.shape))
             out.copy_(column_sums(gap.view(bits).clamp_(-FAR, 1), bits))
     above, below = -(sums // FAR).sum(0), (sums % FAR).sum(0)
-    low, high = np.empty_like(order), np.empty_like(order)
-    low[order], high[order] = (1 + above).cpu().numpy(), (1 + len(scores) - below).cpu().numpy()
-    return low, high
+    return above.cpu().numpy(), len(scores) - below.cpu().numpy()
 
 
 def _table(asked: Queries, low: Ints, high: Ints, candidates: Ints) -> pl.DataFrame:
@@ -164,7 +198,7 @@ def _table(asked: Queries, low: Ints, high: Ints, candidates: Ints) -> pl.DataFr
             "head": np.where(side == TAIL, entity, asked.answers),
             "relation": relation,
             "tail": np.where(side == TAIL, asked.answers, entity),
-            "side": np.where(side == TAIL, "tail", "head"),
+            "side": pl.Series(["tail", "head"]).gather(side),
             "low": low,
             "high": high,
             "candidates": candidates,

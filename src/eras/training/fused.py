@@ -10,7 +10,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from eras.compiled import team
+from eras.compiled import team, threads_of_pytorch
 from eras.graph.queries import Queries
 from eras.models import BlockBilinear
 from eras.models.cache import rows_in_cache
@@ -87,7 +87,7 @@ class SharedStep(FusedStep):
     """Each thread takes the whole step for a share of the questions, so most of what it needs stays in its cache."""
 
     def __init__(self, model: BlockBilinear, queries: Queries, config: TrainConfig, optimiser: Optimiser) -> None:
-        C = max(1, min(_threads(), config.batch_size // _LEAST))
+        C = max(1, min(threads_of_pytorch(), config.batch_size // _LEAST))
         super().__init__(model, queries, config, C)
         self._size, W = config.batch_size, math.ceil(config.batch_size / C)
 
@@ -129,7 +129,7 @@ class JointStep(FusedStep):
         super().__init__(model, queries, config, 1)
         self._gradients = torch.empty_like(model.entities), torch.empty_like(model.relations)
         self._tables = Tables(self._entities, self._relations, *(gradient.numpy() for gradient in self._gradients))
-        self._rooms, self._threads = Rooms(), _threads()
+        self._rooms, self._threads = Rooms(), threads_of_pytorch()
 
     def _answer(self, asked: Asked) -> tuple[float, float, Tensor, Tensor]:
         of, by, tables, entities = self._questions, self._by, self._tables, self._model.entities
@@ -164,11 +164,3 @@ class JointStep(FusedStep):
                 kernels.exponentiate_by_all(run.numpy(), scores[rows].numpy(), sums)
             total += torch.from_numpy(sums).sum(0)
         return total
-
-
-def _threads() -> int:
-    """As many as PyTorch has. Compiled functions run on the same ones and, at their first time, set their number."""
-    threads = torch.get_num_threads()
-    with team(threads):
-        torch.set_num_threads(threads)
-    return threads

@@ -14,7 +14,7 @@ import numpy as np
 import numpy.typing as npt
 from numba import prange
 
-from eras.compiled import numeric, summing, threaded
+from eras.compiled import inlined, numeric, summing, threaded
 from eras.training.products import LOG2_E, SAFE
 
 Floats = npt.NDArray[np.float32]
@@ -126,30 +126,36 @@ def _power(x: np.float32) -> np.float32:
     return p * np.int32((_f(shifted).view(np.int32) + 127) << 23).view(np.float32)
 
 
-@numeric
+@inlined
 def _exponentiate(scores: Floats, first: int, last: int, scale: np.float32, powers: Floats, total: Floats) -> None:
-    """Powers of two of scale · scores, of these rows of (n, B), in `powers`, and their sums over the rows, (B,)."""
+    """Powers of two of scale · scores, of these rows of (n, B), in `powers`, and their sums over the rows, (B,).
+
+    Tables are flat. Where `powers` are `scores`, a loop takes several numbers at a time only if it knows.
+    """
     total[:] = _f(0.0)
+    B = np.uint64(len(total))
     for i in range(first, last):
-        for j in range(scores.shape[1]):
-            power = _power(scale * scores[i, j])
-            powers[i, j] = power
+        at = np.uint64(i) * B
+        for j in range(B):
+            power = _power(scale * scores[at + j])
+            powers[at + j] = power
             total[j] += power
 
 
 @numeric
 def exponentiate(scores: Floats, total: Floats) -> None:
     """Exponentials in place of scores (n, B), and their sums over n, (B,)."""
-    _exponentiate(scores, 0, len(scores), _f(LOG2_E), scores, total)
+    flat = scores.ravel()
+    _exponentiate(flat, 0, len(scores), _f(LOG2_E), flat, total)
 
 
 @threaded
 def exponentiate_by_all(scores: Floats, powers: Floats, totals: Floats) -> None:
     """Powers of two of scores (n, B) in `powers`, and their sums over the rows of each thread, (threads, B)."""
-    n, threads = len(scores), len(totals)
+    n, threads, x, y = len(scores), len(totals), scores.ravel(), powers.ravel()
     for share in prange(threads):
         first, last = n * share // threads, n * (share + 1) // threads
-        _exponentiate(scores, first, last, _f(1.0), powers, totals[share])
+        _exponentiate(x, first, last, _f(1.0), y, totals[share])
 
 
 @numeric
