@@ -1,4 +1,4 @@
-"""Steps of machine code, of both kinds, against those of PyTorch's functions, which are tested against autograd."""
+"""Steps of machine code, of all kinds, against those of PyTorch's functions, which are tested against autograd."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from eras.search.space import Space
 from eras.training import kernels
 from eras.training.batches import epoch_order, make_batch
 from eras.training.config import TrainConfig
-from eras.training.fused import FusedStep, JointStep, SharedStep
+from eras.training.fused import FusedStep, JointStep, RowStep, SharedStep
 from eras.training.optimiser import Optimiser
 from eras.training.step import loss_and_gradients
 from eras.training.stepper import BlockStepper
@@ -49,11 +49,11 @@ def assert_same(model: BlockBilinear, queries: Queries, config: TrainConfig, fus
 
 
 def steps(model: BlockBilinear, queries: Queries, config: TrainConfig) -> list[FusedStep]:
-    """By questions dealt out to one thread, two and three, and by products."""
+    """By questions or by rows dealt out to one thread, two and three, and by products."""
     found: list[FusedStep] = [JointStep(model, queries, config)]
     for threads in (1, 2, 3):
         with patch("torch.get_num_threads", return_value=threads), patch("eras.training.fused._LEAST", 1):
-            found.append(SharedStep(model, queries, config, Optimiser(model.tables, config)))
+            found += [kind(model, queries, config, Optimiser(model.tables, config)) for kind in (SharedStep, RowStep)]
     return found
 
 
@@ -142,7 +142,7 @@ def test_a_run_ends_where_a_step_cannot_be_taken() -> None:
 @settings(deadline=None)
 def test_exponentials(scores: list[float]) -> None:
     exact = np.exp(np.array([scores] * 3, np.float64))
-    powers, total = np.array([scores] * 3, np.float32), np.empty(len(scores), np.float32)
+    powers, total = np.array([scores] * 3, np.float32), np.zeros(len(scores), np.float32)
     kernels.exponentiate(powers, total)
     np.testing.assert_allclose(powers, exact, rtol=2.0**-16)
     np.testing.assert_allclose(total, exact.sum(0), rtol=2.0**-16)
@@ -160,7 +160,7 @@ def test_powers_of_two_by_several_threads(threads: int) -> None:
 
 
 def test_exponentials_beyond_the_range_are_noticed() -> None:
-    powers, total = np.array([[1e4, -1e4, np.nan, np.inf]], np.float32), np.empty(4, np.float32)
+    powers, total = np.array([[1e4, -1e4, np.nan, np.inf]], np.float32), np.zeros(4, np.float32)
     kernels.exponentiate(powers, total)
     assert total[0] > 2.0**120
     assert 0 < total[1] < 2.0**-120
@@ -225,7 +225,6 @@ def test_a_step_with_a_penalty_that_is_not_finite_moves_nothing() -> None:
         {"dropout": 0.1},
         {"relation_weight": 0.1},
         {"precision": "bfloat16"},
-        {"batch_size": 1 << 22},
     ],
 )
 def test_what_is_left_to_other_steps(other: dict[str, Any]) -> None:
@@ -233,6 +232,21 @@ def test_what_is_left_to_other_steps(other: dict[str, Any]) -> None:
     queries = Queries.of(np.array([[0, 0, 1]]), 3, 1)
     assert BlockStepper(model, queries, TrainConfig())._fused is not None
     assert BlockStepper(model, queries, TrainConfig(**other))._fused is None
+
+
+@pytest.mark.parametrize(("faster", "kind"), [(True, type(None)), (False, RowStep)])
+def test_large_batches_are_left_to_pytorch_where_its_products_are_faster(faster: bool, kind: type) -> None:
+    model = BlockBilinear(named("complex"), ["a"], 3, 4, reciprocal=True)
+    queries, config = Queries.of(np.array([[0, 0, 1]]), 3, 1), TrainConfig(batch_size=1 << 22)
+    with patch("eras.training.fused.onednn_is_exact", return_value=faster):
+        assert type(BlockStepper(model, queries, config)._fused) is kind
+
+
+def test_a_batch_that_would_not_fit_into_memory_is_left_to_pytorch() -> None:
+    triples = np.stack([np.arange(4000), np.zeros(4000, int), np.arange(4000)[::-1]], 1)
+    model, queries = BlockBilinear(named("complex"), ["a"], 4000, 4, reciprocal=True), Queries.of(triples, 4000, 1)
+    assert BlockStepper(model, queries, TrainConfig(batch_size=4000, memory_mb=99))._fused is not None
+    assert BlockStepper(model, queries, TrainConfig(batch_size=4000, memory_mb=50))._fused is None
 
 
 def test_training_does_without_numba(tmp_path: Path) -> None:

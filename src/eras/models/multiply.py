@@ -28,7 +28,7 @@ def product(x: Tensor, w: Tensor, out: Tensor, *, add: bool = False) -> Tensor:
     if out.dtype != x.dtype:
         return _widened(x, w, out, add)
     large = x.shape[0] * x.shape[1] * w.shape[1] >= _SMALL
-    if large and x.device.type == "cpu" and x.dtype == torch.float32 and _onednn_is_exact():
+    if large and x.device.type == "cpu" and x.dtype == torch.float32 and onednn_is_exact():
         return _by_onednn(x, w, out, add)
     return _multiply(x, w, out, add)
 
@@ -56,7 +56,7 @@ def _by_onednn(x: Tensor, w: Tensor, out: Tensor, add: bool) -> Tensor:
 
 
 @cache
-def _onednn_is_exact() -> bool:
+def onednn_is_exact() -> bool:
     """Whether oneDNN multiplies all 32 bits even so: a processor with matrix units (AMX) may take 16."""
     if _SETTING is None:
         return False

@@ -38,8 +38,8 @@ BLAS_FOUND = _introduce_blas()
 
 
 @numeric
-def multiply(x: Floats, turn_x: bool, y: Floats, turn_y: bool, out: Floats) -> None:
-    """x y in `out`, of x and y as they are or turned (transposed).
+def multiply(x: Floats, turn_x: bool, y: Floats, turn_y: bool, out: Floats, add: bool) -> None:
+    """x y in `out`, or added to it, of x and y as they are or turned (transposed).
 
     BLAS takes a matrix for its transpose, as columns come first there, so it is asked for yᵀ xᵀ; and it takes all
     arguments by address.
@@ -47,7 +47,7 @@ def multiply(x: Floats, turn_x: bool, y: Floats, turn_y: bool, out: Floats) -> N
     (n, m), k = out.shape, x.shape[0] if turn_x else x.shape[1]
     turned = np.array([_T if turn_y else _N, _T if turn_x else _N], np.uint8)
     sizes = np.array([m, n, k, max(1, y.shape[1]), max(1, x.shape[1]), max(1, m)], np.int32)
-    scales = np.array([1.0, 0.0], np.float32)
+    scales = np.array([1.0, 1.0 if add else 0.0], np.float32)
     t, i, f = turned.ctypes.data, sizes.ctypes.data, scales.ctypes.data
     _sgemm(
         t, t + 1, i, i + 4, i + 8, f, y.ctypes.data, i + 12, x.ctypes.data, i + 16, f + 4, out.ctypes.data, i + 20

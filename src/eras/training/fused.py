@@ -14,14 +14,15 @@ from eras.compiled import team, threads_of_pytorch
 from eras.graph.queries import Queries
 from eras.models import BlockBilinear
 from eras.models.cache import rows_in_cache
-from eras.models.multiply import product
+from eras.models.multiply import onednn_is_exact, product
 from eras.scoring.query import Plan
-from eras.training import kernels, shares
+from eras.training import kernels, rows, shares
 from eras.training.blas import BLAS_FOUND
 from eras.training.config import TrainConfig
 from eras.training.kernels import Asked, Floats, Ints, Named, Questions, Structures, Tables
 from eras.training.optimiser import Gradient, Optimiser
 from eras.training.products import LOG2_E
+from eras.training.rows import RowRoom
 from eras.training.shares import Adagrad, Room, Task
 from eras.training.structures import structures_of
 from eras.training.workspace import Rooms
@@ -32,6 +33,9 @@ _FEW = 1 << 20
 Beyond, they leave its cache, and the threads' gradients of the entity table take long to add up.
 """
 
+_LITTLE = 1 << 22
+"""Coordinates of the questions of a step, times threads, up to which one thread does what is not a product."""
+
 _LEAST = 16
 """Questions that a thread is given; with fewer, products take longer for each."""
 
@@ -40,10 +44,15 @@ _NO_STATE = Adagrad(*(np.empty(shape, np.float32) for shape in ((0, 0), (0, 0), 
 _POWERS = {"none": 0, "f2": 2, "n3": 3}
 
 
-def fused_step(model: BlockBilinear, queries: Queries, config: TrainConfig, optimiser: Optimiser) -> FusedStep:
+def fused_step(model: BlockBilinear, queries: Queries, config: TrainConfig, optimiser: Optimiser) -> FusedStep | None:
+    """The kind of step that is fastest; None where that is one by PyTorch."""
     if BLAS_FOUND and model.n_entities * max(config.batch_size, 2 * model.dim) <= _FEW:
         return SharedStep(model, queries, config, optimiser)
-    return JointStep(model, queries, config)
+    if BLAS_FOUND and not onednn_is_exact():
+        return RowStep(model, queries, config, optimiser)
+    if config.batch_size * model.dim * torch.get_num_threads() <= _LITTLE:
+        return JointStep(model, queries, config)
+    return None
 
 
 class FusedStep(ABC):
@@ -52,8 +61,8 @@ class FusedStep(ABC):
     def __init__(self, model: BlockBilinear, queries: Queries, config: TrainConfig, shares: int) -> None:
         self._model, self._queries, self._reg_weight, self._shares = model, queries, config.reg_weight, shares
         self._power = _POWERS[config.regulariser] if config.reg_weight else 0
-        rows = model.relation_rows(queries.relation, queries.side)
-        self._questions = Questions(queries.entity, rows, queries.offsets, queries.answers)
+        relations = model.relation_rows(queries.relation, queries.side)
+        self._questions = Questions(queries.entity, relations, queries.offsets, queries.answers)
         self._entities, self._relations = model.entities.numpy(), model.relations.numpy()
         self._plans: Sequence[Plan] = ()
         self._by: Structures
@@ -83,26 +92,31 @@ class FusedStep(ABC):
         return Asked(picked, model.slots(queries.relation[picked], queries.side[picked]))
 
 
-class SharedStep(FusedStep):
+class TeamStep(FusedStep):
+    """Each thread does its part of a step, products and Adagrad included."""
+
+    def __init__(
+        self, model: BlockBilinear, queries: Queries, config: TrainConfig, optimiser: Optimiser, shares: int
+    ) -> None:
+        super().__init__(model, queries, config, shares)
+        self._optimiser, self._moves = optimiser, config.optimiser == "adagrad" and not config.unit_ball
+        self._size, self._state = config.batch_size, _NO_STATE
+        if self._moves:
+            sums, steps = ([optimiser.state()[f"{table}.{key}"] for table in model.tables] for key in ("sum", "step"))
+            self._state = Adagrad(*(x.numpy() for x in sums), *(x.view(1).numpy() for x in steps))
+
+
+class SharedStep(TeamStep):
     """Each thread takes the whole step for a share of the questions, so most of what it needs stays in its cache."""
 
     def __init__(self, model: BlockBilinear, queries: Queries, config: TrainConfig, optimiser: Optimiser) -> None:
         C = max(1, min(threads_of_pytorch(), config.batch_size // _LEAST))
-        super().__init__(model, queries, config, C)
-        self._size, W = config.batch_size, math.ceil(config.batch_size / C)
-
-        def room(*shape: int) -> Floats:
-            return torch.empty(C, *shape).numpy()  # it begins where a line of the cache does, always
-
-        d_entities, d_relations = room(*self._entities.shape), room(*self._relations.shape)
-        scores, q = room(model.n_entities * W), room(W, model.dim)
-        self._room = Room(q, scores, room(W), room(W), d_entities, d_relations, np.empty(C), np.empty(C))
+        super().__init__(model, queries, config, optimiser, C)
+        W = math.ceil(config.batch_size / C)
+        d_entities, d_relations = _room(C, *self._entities.shape), _room(C, *self._relations.shape)
+        scores, q = _room(C, model.n_entities * W), _room(C, W, model.dim)
+        self._room = Room(q, scores, _room(C, W), _room(C, W), d_entities, d_relations, np.empty(C), np.empty(C))
         self._gradients = torch.from_numpy(d_entities[0]), torch.from_numpy(d_relations[0])
-        self._optimiser, self._moves = optimiser, config.optimiser == "adagrad" and not config.unit_ball
-        self._state = _NO_STATE
-        if self._moves:
-            sums, steps = ([optimiser.state()[f"{table}.{key}"] for table in model.tables] for key in ("sum", "step"))
-            self._state = Adagrad(*(x.numpy() for x in sums), *(x.view(1).numpy() for x in steps))
 
     def learn(self, picked: Ints, epoch: int) -> list[tuple[float, float]]:
         if not self._moves:
@@ -120,6 +134,32 @@ class SharedStep(FusedStep):
     def _task(self) -> Task:
         tables = self._entities, self._relations
         return Task(self._questions, self._by, *tables, self._room, self._named, self._power, self._reg_weight)
+
+
+class RowStep(TeamStep):
+    """Each thread takes the whole step for its rows of the tables, which no other thread ever writes."""
+
+    def __init__(self, model: BlockBilinear, queries: Queries, config: TrainConfig, optimiser: Optimiser) -> None:
+        C, B, dim = threads_of_pytorch(), min(config.batch_size, len(queries)), model.dim
+        super().__init__(model, queries, config, optimiser, C)
+        self._gradients = torch.empty_like(model.entities), torch.empty_like(model.relations)
+        d_entities, d_relations = (gradient.numpy() for gradient in self._gradients)
+        q, dq, scores = _room(B, dim), _room(C, B, dim), _room(model.n_entities, B)
+        self._room = RowRoom(q, dq, scores, _room(C, B), _room(B), d_entities, d_relations, np.empty(C), np.empty(C))
+
+    def learn(self, picked: Ints, epoch: int) -> list[tuple[float, float]]:
+        if not self._moves:
+            return []
+        loss, penalty = self._take(self._asked(picked[: self._size]), self._optimiser.lr(epoch))
+        return [(loss, penalty)] if math.isfinite(loss) else []
+
+    def _answer(self, asked: Asked) -> tuple[float, float, Tensor, Tensor]:
+        return *self._take(asked, 0.0), *self._gradients
+
+    def _take(self, asked: Asked, lr: float) -> tuple[float, float]:
+        task = self._questions, self._by, self._entities, self._relations, self._room, self._named
+        with team(self._shares):
+            return rows.answer(asked, self._state, lr, *task, self._power, self._reg_weight)
 
 
 class JointStep(FusedStep):
@@ -148,19 +188,23 @@ class JointStep(FusedStep):
         product(scores.t(), entities, dq)
         product(scores, q, d_entities)
         d_relations.zero_()
-        kernels.differentiate(asked, of, by, tables, dq.numpy(), weight)
-        rows = (0, n), (0, len(d_relations))
-        penalty = kernels.penalise(by, tables, names, *rows, self._power, self._reg_weight / n_answers)
+        all_rows = (0, n), (0, len(d_relations))
+        kernels.differentiate(asked, of, by, tables, dq.numpy(), weight, *all_rows)
+        penalty = kernels.penalise(by, tables, names, *all_rows, self._power, self._reg_weight / n_answers)
         return loss, penalty, d_entities, d_relations
 
     def _exponentiate(self, q: Tensor, scores: Tensor) -> Tensor:
         """Powers of two of all scores, in `scores` (n, B), and their sums, (B,)."""
         entities, total = self._model.entities, scores.new_zeros(len(q))
         sums = np.empty((self._threads, len(q)), np.float32)
-        for rows in rows_in_cache(scores):
-            run = self._rooms.like("run", scores[rows])  # a product is faster into memory that is in cache
-            product(entities[rows], q.t(), run)
+        for some in rows_in_cache(scores):
+            run = self._rooms.like("run", scores[some])  # a product is faster into memory that is in cache
+            product(entities[some], q.t(), run)
             with team(self._threads):
-                kernels.exponentiate_by_all(run.numpy(), scores[rows].numpy(), sums)
+                kernels.exponentiate_by_all(run.numpy(), scores[some].numpy(), sums)
             total += torch.from_numpy(sums).sum(0)
         return total
+
+
+def _room(*shape: int) -> Floats:
+    return torch.empty(shape).numpy()  # it begins where a line of the cache does, always

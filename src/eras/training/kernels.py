@@ -21,6 +21,9 @@ Floats = npt.NDArray[np.float32]
 Ints = npt.NDArray[np.int64]
 Sizes = npt.NDArray[np.uint64]
 
+Range = tuple[int, int]
+"""The first row, and the end."""
+
 _f = np.float32
 _LARGE, _SMALL = SAFE, 1 / SAFE
 _P0, _P1, _P2 = _f(1.00000007), _f(0.693146967), _f(0.240221197)
@@ -128,11 +131,10 @@ def _power(x: np.float32) -> np.float32:
 
 @inlined
 def _exponentiate(scores: Floats, first: int, last: int, scale: np.float32, powers: Floats, total: Floats) -> None:
-    """Powers of two of scale · scores, of these rows of (n, B), in `powers`, and their sums over the rows, (B,).
+    """Powers of two of scale · scores, of these rows of (n, B), in `powers`; their sums are added to `total`, (B,).
 
     Tables are flat. Where `powers` are `scores`, a loop takes several numbers at a time only if it knows.
     """
-    total[:] = _f(0.0)
     B = np.uint64(len(total))
     for i in range(first, last):
         at = np.uint64(i) * B
@@ -144,7 +146,7 @@ def _exponentiate(scores: Floats, first: int, last: int, scale: np.float32, powe
 
 @numeric
 def exponentiate(scores: Floats, total: Floats) -> None:
-    """Exponentials in place of scores (n, B), and their sums over n, (B,)."""
+    """Exponentials in place of scores (n, B); their sums over n are added to `total`, (B,)."""
     flat = scores.ravel()
     _exponentiate(flat, 0, len(scores), _f(LOG2_E), flat, total)
 
@@ -155,6 +157,7 @@ def exponentiate_by_all(scores: Floats, powers: Floats, totals: Floats) -> None:
     n, threads, x, y = len(scores), len(totals), scores.ravel(), powers.ravel()
     for share in prange(threads):
         first, last = n * share // threads, n * (share + 1) // threads
+        totals[share] = _f(0.0)
         _exponentiate(x, first, last, _f(1.0), y, totals[share])
 
 
@@ -178,11 +181,11 @@ def slopes(
     answers and a weight of c / total / n_answers. In entities and relations, (kinds, rows), is counted how often each
     row of the tables is named; what is asked about is named once for each answer.
     """
-    loss, entities[:], relations[:] = 0.0, _f(0.0), _f(0.0)
+    loss, product, entities[:], relations[:] = 0.0, 1.0, _f(0.0), _f(0.0)
     for row in range(len(total)):
         question, whole, kind = asked.question[row], total[row], by.kinds[asked.structure[row]]
         first, last = of.offsets[question], of.offsets[question + 1]
-        answers, product = last - first, 1.0
+        answers = last - first
         if not _SMALL < whole < _LARGE:
             return np.nan
         each = _f(whole / answers)
@@ -191,17 +194,16 @@ def slopes(
             value = powers[answer, row]
             if not value > _SMALL:
                 return np.nan
-            product *= value  # one logarithm for several answers
-            if not 1e-200 < product < 1e200:
+            product *= value / float(whole)  # one logarithm for many answers
+            if product < 1e-200:
                 loss -= math.log(product)
                 product = 1.0
             powers[answer, row] = value - each
             entities[kind, answer] += _f(1.0)
-        loss += answers * math.log(whole) - math.log(product)
         weight[row] = _f(answers / whole / n_answers)
         entities[kind, of.entity[question]] += _f(answers)
         relations[kind, of.relation[question]] += _f(answers)
-    return loss / n_answers
+    return (loss - math.log(product)) / n_answers
 
 
 @numeric
@@ -224,16 +226,21 @@ def weigh_queries(q: Floats, weight: Floats, scale: float) -> None:
 
 @numeric
 def differentiate(
-    asked: Asked, of: Questions, by: Structures, tables: Tables, dq: Floats, weight: Floats
-) -> None:  # fmt: skip
-    """Add what dq (B, dim), times weight (B,), says of the entities and relations that are asked about."""
+    asked: Asked, of: Questions, by: Structures, tables: Tables, dq: Floats, weight: Floats, e: Range, r: Range
+) -> None:
+    """Add what dq (B, dim), times weight (B,), says of the entities and relations that are asked about.
+
+    Only of those in e and r: a thread may have other rows than another.
+    """
     dim, g, entities, relations = dq.shape[1], dq.ravel(), tables.entities.ravel(), tables.relations.ravel()
     d_entities, d_relations, S = tables.d_entities.ravel(), tables.d_relations.ravel(), len(by.kinds)
     for row in range(len(dq)):
         n, question = asked.structure[row], asked.question[row]
-        e, r = of.entity[question], of.relation[question]
-        _contract(by, S + n, dim, g, row, relations, r, d_entities, e, weight[row], False)
-        _contract(by, 2 * S + n, dim, entities, e, g, row, d_relations, r, weight[row], False)
+        entity, relation = of.entity[question], of.relation[question]
+        if e[0] <= entity < e[1]:
+            _contract(by, S + n, dim, g, row, relations, relation, d_entities, entity, weight[row], False)
+        if r[0] <= relation < r[1]:
+            _contract(by, 2 * S + n, dim, entities, entity, g, row, d_relations, relation, weight[row], False)
 
 
 @summing
@@ -282,7 +289,7 @@ def _f2(x: Floats, dx: Floats, row: int, dim: int, weight: np.float32) -> float:
 
 @numeric
 def _penalise(
-    rows: tuple[int, int], power: int, table: Floats, d_table: Floats, named: Floats, coupled: Ints, scale: float
+    rows: Range, power: int, table: Floats, d_table: Floats, named: Floats, coupled: Ints, scale: float
 ) -> float:
     dim, x, dx, total = table.shape[1], table.ravel(), d_table.ravel(), 0.0
     room = np.empty(dim // coupled.shape[1], np.float32)
@@ -297,12 +304,10 @@ def _penalise(
 
 
 @numeric
-def penalise(
-    by: Structures, tables: Tables, named: Named, e: tuple[int, int], r: tuple[int, int], power: int, scale: float
-) -> float:
+def penalise(by: Structures, tables: Tables, named: Named, e: Range, r: Range, power: int, scale: float) -> float:
     """scale · Σ |x|^power over rows x of both tables, as often as they are named; its gradient is added.
 
-    Of squares, |x| is the norm (f2); of cubes, they are those of all moduli (n3). e, r: the first row, and the end.
+    Of squares, |x| is the norm (f2); of cubes, they are those of all moduli (n3).
     """
     if not power:
         return 0.0

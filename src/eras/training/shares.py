@@ -34,7 +34,7 @@ from eras.training.optimiser import EPS
 
 Doubles = npt.NDArray[np.float64]
 _f = np.float32
-_i: Any = np.int64
+as_signed: Any = np.int64
 """For numbers of threads: in a second pass numba takes them as unsigned, and would compile all once more for that."""
 
 
@@ -78,7 +78,7 @@ class Task(NamedTuple):
 
 
 @numeric
-def _by_relation(asked: Asked, of: Questions, relations: int) -> tuple[Ints, Ints]:
+def by_relation(asked: Asked, of: Questions, relations: int) -> tuple[Ints, Ints]:
     """The same questions in the order of their relations, so that few relations are asked about by two threads."""
     places = np.zeros(relations + 1, np.int64)
     for i in range(len(asked.question)):
@@ -94,7 +94,7 @@ def _by_relation(asked: Asked, of: Questions, relations: int) -> tuple[Ints, Int
 
 
 @numeric
-def _deal(question: Ints, of: Questions, entities: int, relations: int, shares: int) -> Ints:
+def deal(question: Ints, of: Questions, entities: int, relations: int, shares: int) -> Ints:
     """Where the questions, entities and relations of a thread begin, and where they end: (3, shares + 1).
 
     Its relations are those of its questions, but for the last, which may be the first of the next thread.
@@ -117,15 +117,16 @@ def _answer(share: int, dealt: Ints, question: Ints, structure: Ints, task: Task
     q, total, weight = room.q[share][:count], room.total[share][:count], room.weight[share][:count]
     scores = room.scores[share][: n * count].reshape(n, count)
     ask(asked, of, by, tables, 1.0, q)
-    multiply(entities, False, q, True, scores)
+    multiply(entities, False, q, True, scores, False)
+    total[:] = _f(0.0)
     exponentiate(scores, total)
     names = task.named.entities[share], task.named.relations[share]
     loss = slopes(asked, of, by, n_answers, scores, total, weight, *names)
     weigh_slopes(scores, weight)
-    multiply(scores, False, q, False, tables.d_entities)
-    multiply(scores, True, entities, False, q)
+    multiply(scores, False, q, False, tables.d_entities, False)
+    multiply(scores, True, entities, False, q, False)
     tables.d_relations[dealt[2, share] : dealt[2, share + 1] + 1] = _f(0.0)
-    differentiate(asked, of, by, tables, q, weight)
+    differentiate(asked, of, by, tables, q, weight, (0, n), (0, len(task.relations)))
     return loss
 
 
@@ -163,9 +164,9 @@ def _sum_up(share: int, dealt: Ints, task: Task, n_answers: int) -> float:
 
 
 @numeric
-def _move(share: int, rows: Ints, table: Floats, gradients: Floats, sums: Floats, lr: np.float32) -> None:
+def move(share: int, rows: Ints, table: Floats, gradients: Floats, sums: Floats, lr: np.float32) -> None:
     """A thread's rows, by Adagrad."""
-    dim, x, dx, s = table.shape[1], table.ravel(), gradients[share].ravel(), sums.ravel()
+    dim, x, dx, s = table.shape[1], table.ravel(), gradients.ravel(), sums.ravel()
     for i in range(np.uint64(rows[share] * dim), np.uint64(rows[share + 1] * dim)):
         s[i] += dx[i] * dx[i]
         x[i] -= lr * dx[i] / (np.sqrt(s[i]) + _f(EPS))
@@ -193,18 +194,18 @@ def answer(
     """
     losses, penalties = room.loss, room.penalty  # numba loses what threads write to a field of a tuple
     shares, n_answers, loss, penalty = len(losses), count(asked, of), 0.0, 0.0
-    question, structure = _by_relation(asked, of, len(relations))
-    dealt = _deal(question, of, len(entities), len(relations), shares)
+    question, structure = by_relation(asked, of, len(relations))
+    dealt = deal(question, of, len(entities), len(relations), shares)
     for share in prange(shares):
         mine = Task(of, by, entities, relations, room, named, power, reg_weight)
-        losses[share] = _answer(_i(share), dealt, question, structure, mine, n_answers)
+        losses[share] = _answer(as_signed(share), dealt, question, structure, mine, n_answers)
     for share in range(shares):
         loss += losses[share]
     if not np.isfinite(loss):
         return loss, penalty
     for share in prange(shares):
         mine = Task(of, by, entities, relations, room, named, power, reg_weight)
-        penalties[share] = _sum_up(_i(share), dealt, mine, n_answers)
+        penalties[share] = _sum_up(as_signed(share), dealt, mine, n_answers)
     for share in range(shares):
         penalty += penalties[share]
     if not lr:
@@ -212,8 +213,8 @@ def answer(
         _collect(dealt[2], room.d_relations)
     elif np.isfinite(penalty):
         for share in prange(shares):
-            _move(_i(share), dealt[1], entities, room.d_entities, state.entities, _f(lr))
-            _move(_i(share), dealt[2], relations, room.d_relations, state.relations, _f(lr))
+            move(as_signed(share), dealt[1], entities, room.d_entities[share], state.entities, _f(lr))
+            move(as_signed(share), dealt[2], relations, room.d_relations[share], state.relations, _f(lr))
         state.entity_steps[0] += _f(1.0)
         state.relation_steps[0] += _f(1.0)
     return loss, penalty

@@ -22,9 +22,6 @@ from eras.training.workspace import Workspace
 if TYPE_CHECKING:
     from eras.training.fused import FusedStep
 
-_LITTLE = 1 << 22
-"""Coordinates of the questions of a step, times threads, up to which fused steps are faster."""
-
 _AHEAD = 1 << 16
 """Questions, about so many, of epochs to come that are put in order at once: for one alone this takes twice as long."""
 
@@ -113,12 +110,12 @@ class BlockStepper(Stepper[BlockBilinear]):
 
 
 def _fused_step(model: BlockBilinear, queries: Queries, config: TrainConfig, optimiser: Optimiser) -> FusedStep | None:
-    """Where steps can be fused, and are faster then: of large batches, all threads do what one would have to."""
+    """Where steps can be fused, and are faster then."""
     plain = not config.dropout and not config.relation_weight and config.regulariser != "dura"
     plain = plain and config.precision == "float32" and model.device.type == "cpu"
-    fits = 4 * model.n_entities * config.batch_size <= config.memory_mb << 20
-    little = config.batch_size * model.dim * torch.get_num_threads() <= _LITTLE
-    if not (plain and fits and little):
+    each = model.n_entities + (1 + torch.get_num_threads()) * model.dim  # scores, a query and its gradients
+    fits = 4 * each * min(config.batch_size, len(queries)) <= config.memory_mb << 20
+    if not (plain and fits):
         return None
     try:
         from eras.training.fused import fused_step  # it loads numba, in half a second
