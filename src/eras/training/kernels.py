@@ -25,6 +25,7 @@ Range = tuple[int, int]
 """The first row, and the end."""
 
 _f = np.float32
+_u = np.uint64
 _LARGE, _SMALL = SAFE, 1 / SAFE
 _P0, _P1, _P2 = _f(1.00000007), _f(0.693146967), _f(0.240221197)
 _P3, _P4, _P5 = _f(0.0555071327), _f(0.00967554133), _f(0.00132764719)
@@ -85,34 +86,50 @@ class Named(NamedTuple):
 
 @numeric
 def _contract(
-    by: Structures, n: int, dim: int, x: Floats, i: int, y: Floats, j: int, out: Floats, k: int,
-    scale: np.float32, afresh: bool,
+    by: Structures, n: int, dim: int, x: Floats, i: Ints, y: Floats, j: Ints, out: Floats, k: Ints, only: Range,
+    scale: Floats, afresh: bool,
 ) -> None:  # fmt: skip
-    """Row k of `out` from row i of x and row j of y by contraction n, times `scale`; `afresh` or added.
+    """Rows k of `out`, of those in `only`, from rows i of x and j of y by contraction n, times scale (B,).
 
-    All tables are flat: to make a view of a row takes as long as to compute it.
+    `afresh` or added. All tables are flat: to make a view of a row takes as long as to compute it.
     """
-    width = np.uint64(by.width)  # unsigned, as for signed indices a loop looks out for negative ones
-    x0, y0, z0 = np.uint64(i * dim), np.uint64(j * dim), np.uint64(k * dim)
+    width, size = _u(by.width), _u(dim)  # unsigned, as for signed indices a loop looks out for negative ones
     for p in range(by.starts[n], by.starts[n + 1]):
-        c, s, t = z0 + by.pairs[p, 0], scale * by.signs[p, 0], scale * by.signs[p, 1]
-        a, b, d, e = x0 + by.pairs[p, 1], y0 + by.pairs[p, 2], x0 + by.pairs[p, 3], y0 + by.pairs[p, 4]
-        if afresh and by.pairs[p, 5]:
-            for w in range(width):
-                out[c + w] = s * x[a + w] * y[b + w] + t * x[d + w] * y[e + w]
-        else:
-            for w in range(width):
-                out[c + w] += s * x[a + w] * y[b + w] + t * x[d + w] * y[e + w]
+        a, b, c, d, e = by.pairs[p, 1], by.pairs[p, 2], by.pairs[p, 0], by.pairs[p, 3], by.pairs[p, 4]
+        for row in range(len(k)):
+            if not only[0] <= k[row] < only[1]:
+                continue
+            s, t = scale[row] * by.signs[p, 0], scale[row] * by.signs[p, 1]
+            x0, y0, z = _u(i[row]) * size, _u(j[row]) * size, _u(k[row]) * size + c
+            xa, yb, xd, ye = x0 + a, y0 + b, x0 + d, y0 + e
+            if afresh and by.pairs[p, 5]:
+                for w in range(width):
+                    out[z + w] = s * x[xa + w] * y[yb + w] + t * x[xd + w] * y[ye + w]
+            else:
+                for w in range(width):
+                    out[z + w] += s * x[xa + w] * y[yb + w] + t * x[xd + w] * y[ye + w]
+
+
+@numeric
+def _run(structure: Ints, first: int) -> int:
+    """Where the equal ones that begin at `first` end."""
+    last = first + 1
+    while last < len(structure) and structure[last] == structure[first]:
+        last += 1
+    return last
 
 
 @numeric
 def ask(asked: Asked, of: Questions, by: Structures, tables: Tables, scale: float, q: Floats) -> None:
     """The queries, times `scale`, in q (B, dim)."""
-    dim, entities, relations, out = q.shape[1], tables.entities.ravel(), tables.relations.ravel(), q.ravel()
-    for row in range(len(q)):
-        n, question = asked.structure[row], asked.question[row]
-        e, r = of.entity[question], of.relation[question]
-        _contract(by, n, dim, entities, e, relations, r, out, row, _f(scale), True)
+    entities, relations, out = tables.entities.ravel(), tables.relations.ravel(), q.ravel()
+    e, r, rows, first = of.entity[asked.question], of.relation[asked.question], np.arange(len(q)), 0
+    scales, everywhere = np.full(len(q), scale, np.float32), (0, len(q))
+    while first < len(q):
+        last, n = _run(asked.structure, first), asked.structure[first]
+        s = slice(first, last)
+        _contract(by, n, q.shape[1], entities, e[s], relations, r[s], out, rows[s], everywhere, scales[s], True)
+        first = last
 
 
 @numeric
@@ -232,15 +249,17 @@ def differentiate(
 
     Only of those in e and r: a thread may have other rows than another.
     """
-    dim, g, entities, relations = dq.shape[1], dq.ravel(), tables.entities.ravel(), tables.relations.ravel()
-    d_entities, d_relations, S = tables.d_entities.ravel(), tables.d_relations.ravel(), len(by.kinds)
-    for row in range(len(dq)):
-        n, question = asked.structure[row], asked.question[row]
-        entity, relation = of.entity[question], of.relation[question]
-        if e[0] <= entity < e[1]:
-            _contract(by, S + n, dim, g, row, relations, relation, d_entities, entity, weight[row], False)
-        if r[0] <= relation < r[1]:
-            _contract(by, 2 * S + n, dim, entities, entity, g, row, d_relations, relation, weight[row], False)
+    g, entities, relations = dq.ravel(), tables.entities.ravel(), tables.relations.ravel()
+    d_entities, d_relations, S, dim = tables.d_entities.ravel(), tables.d_relations.ravel(), len(by.kinds), dq.shape[1]
+    entity, relation, rows = of.entity[asked.question], of.relation[asked.question], np.arange(len(dq))
+    first = 0
+    while first < len(dq):
+        last, n = _run(asked.structure, first), asked.structure[first]
+        s = slice(first, last)
+        i, j, k, w = entity[s], relation[s], rows[s], weight[s]
+        _contract(by, S + n, dim, g, k, relations, j, d_entities, i, e, w, False)
+        _contract(by, 2 * S + n, dim, entities, i, g, k, d_relations, j, r, w, False)
+        first = last
 
 
 @summing
