@@ -1,8 +1,8 @@
 """Training steps beside their limit: the three matrix products that a step cannot do without.
 
 Only a stretch of steps is taken, of full batches; an epoch is as many times the median step as it has steps. Steps and
-bare products take turns, so that both see the same machine. The products have the layout, the runs of rows and the
-libraries that training uses, which are the fastest that are known here.
+bare products take turns, so that both see the same machine. The products have the layout and the libraries that
+training uses, each over the whole batch.
 """
 
 from __future__ import annotations
