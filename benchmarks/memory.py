@@ -1,7 +1,8 @@
 """Peak memory of a process that trains ComplEx on a large graph, saves it and ranks some of its validation split.
 
 Beside it stand what nobody can do without (parameters and the state of the optimiser), the budget for scores, and
-processes that stop before: after the imports, and after loading the graph.
+processes that stop before: after the imports, and after loading the graph. The first process on a machine compiles,
+which takes memory too; so one goes before those that count.
 """
 
 from __future__ import annotations
@@ -26,9 +27,9 @@ def main(graph: str = "humangene", dim: int = 256, steps: int = 5, ranked: int =
     settings = {"dim": dim, "steps": steps, "ranked": ranked, "memory_mb": memory_mb}
     measured = [
         in_own_process("benchmarks.memory", json.dumps({"until": stage, "graph": graph, **settings}))
-        for stage in ("imports", "graph", "end")
+        for stage in ("end", "imports", "graph", "end")
     ]
-    imports, with_graph, whole = (facts["peak"] for facts in measured)
+    first, imports, with_graph, whole = (facts["peak"] for facts in measured)
     stages = measured[-1]["stages"]
     tables = 4 * dim * (len(loaded.entities) + 2 * len(loaded.relations))
     state, budget = tables, memory_mb << 20
@@ -41,6 +42,7 @@ def main(graph: str = "humangene", dim: int = 256, steps: int = 5, ranked: int =
         "budget for scores": budget,
         **{f"peak after {stage}": peak for stage, peak in stages.items()},
         "peak": whole,
+        "peak of the first such process": first,
         "1.5 × (parameters + state) + budget": bound,
     }
     publish(

@@ -32,7 +32,7 @@ class _Notice(event.Listener):
     def on_start(self, event_: event.Event) -> None:
         if event_.data["dispatcher"].py_func.__module__.startswith("eras."):
             event.unregister("numba:compile", self)  # type: ignore[no-untyped-call]
-            logging.getLogger("eras").info("Compiling for this machine; this is done once and takes some 15 seconds.")
+            logging.getLogger("eras").info("Compiling for this machine, once; this takes up to half a minute.")
 
     def on_end(self, event_: event.Event) -> None: ...
 

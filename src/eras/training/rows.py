@@ -21,6 +21,7 @@ from eras.training.kernels import (
     Ints,
     Named,
     Questions,
+    Range,
     Structures,
     Tables,
     ask,
@@ -106,6 +107,14 @@ def _weigh(
 
 
 @numeric
+def _add(mine: Floats, theirs: Floats, rows: Range) -> None:
+    """Loops, since sums of slices take seconds to compile."""
+    for kind in range(len(mine)):
+        for row in range(rows[0], rows[1]):
+            mine[kind, row] += theirs[kind, row]
+
+
+@numeric
 def _sum_up(
     share: int, dealt: Ints, asked: Asked, of: Questions, by: Structures, entities: Floats, relations: Floats,
     room: RowRoom, named: Named, power: int, scale: float,
@@ -119,8 +128,8 @@ def _sum_up(
     of_entities, of_relations = named.entities, named.relations
     for other in range(len(of_entities)):
         if other != share:
-            of_entities[share, :, e[0] : e[1]] += of_entities[other, :, e[0] : e[1]]
-            of_relations[share, :, r[0] : r[1]] += of_relations[other, :, r[0] : r[1]]
+            _add(of_entities[share], of_entities[other], e)
+            _add(of_relations[share], of_relations[other], r)
     return penalise(by, tables, Named(of_entities[share], of_relations[share]), e, r, power, scale)
 
 
