@@ -20,9 +20,17 @@ from eras.errors import ErasError
 RESULTS = Path(os.environ.get("ERAS_BENCH_RESULTS", "benchmarks/results"))
 
 
+def _processor() -> str:
+    """Its name, where the system tells."""
+    about = Path("/proc/cpuinfo")
+    lines = about.read_text().splitlines() if about.exists() else []
+    names = [line.partition(":")[2].strip() for line in lines if line.startswith("model name")]
+    return next(iter(names), platform.processor() or platform.machine())
+
+
 def machine() -> dict[str, Any]:
     return {
-        "processor": platform.processor() or platform.machine(),
+        "processor": _processor(),
         "cores": os.cpu_count(),
         "threads": torch.get_num_threads(),
         "python": platform.python_version(),
