@@ -1,12 +1,16 @@
 from __future__ import annotations
 
 import json
+import time
+from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
 
 from eras.errors import SettingError, StoppedError, UnknownNameError
+from eras.evaluation.selection import Selection
 from eras.files import Journal
 from eras.graph.planted import Plan, plant
 from eras.scoring import ScoringFunction
@@ -19,6 +23,7 @@ from eras.search.race import Race
 from eras.search.start import hand_designed, published
 from eras.search.trials import TrialSearch
 from eras.training import TrainConfig
+from eras.training.stepper import BlockStepper
 
 PLANTED = plant(Plan(entities=60, triples_per_relation=80), 0)
 VIEW = PLANTED.graph.training_view()
@@ -222,6 +227,25 @@ def test_looking_at_validation_counts_as_time() -> None:
     assert pace.trial(2) == 22.0
     assert pace.trial(100) == 160.0
     assert measure_pace(VIEW, named("distmult"), config_of().training).validation > 0
+
+
+def test_what_is_compiled_first_is_not_taken_for_the_pace(monkeypatch: pytest.MonkeyPatch) -> None:
+    slow = 2.0
+    for kind, name in ((Selection, "mrr"), (BlockStepper, "run")):
+        monkeypatch.setattr(kind, name, _slow_at_first(getattr(kind, name), slow))
+    pace = measure_pace(VIEW, named("distmult"), config_of().training)
+    assert pace.epoch < slow
+    assert pace.validation < slow
+
+
+def _slow_at_first(function: Callable[..., Any], seconds: float) -> Callable[..., Any]:
+    waits = [seconds]
+
+    def called(*arguments: Any) -> Any:
+        time.sleep(waits.pop() if waits else 0.0)
+        return function(*arguments)
+
+    return called
 
 
 def test_any_number_of_blocks_can_be_searched(tmp_path: Path) -> None:
