@@ -72,7 +72,7 @@ class Ratios:
         return supernet_epoch.ratio(self.graph.training_view(), supernet_epoch.CONFIG, functions=8, rounds=7)
 
     def ranking(self) -> float:
-        return ranking.measure(self.graph, dim=256, repeats=7).ratio
+        return ranking.measure(self.graph, dim=256, repeats=7, seconds=6.0).ratio
 
     def topk(self, kind: str, batch: int, turns: int) -> float:
         with one_thread():
