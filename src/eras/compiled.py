@@ -50,11 +50,6 @@ def numeric(function: _F) -> _F:
     return _compiled(function, fastmath={"contract"}, error_model="numpy")
 
 
-def inlined(function: _F) -> _F:
-    """`numeric`, and part of each function that calls it: two arguments that are one array are one there, too."""
-    return _compiled(function, fastmath={"contract"}, error_model="numpy", inline="always")
-
-
 def summing(function: _F) -> _F:
     """`numeric`, with sums in any order."""
     return _compiled(function, fastmath={"contract", "reassoc"}, error_model="numpy")

@@ -14,7 +14,6 @@ from hypothesis import strategies as st
 
 import eras
 from command import eras as command
-from eras.compiled import team
 from eras.graph.queries import Queries
 from eras.models import BlockBilinear
 from eras.scoring import named
@@ -23,7 +22,7 @@ from eras.search.space import Space
 from eras.training import kernels
 from eras.training.batches import epoch_order, make_batch
 from eras.training.config import TrainConfig
-from eras.training.fused import FusedStep, JointStep, RowStep, SharedStep
+from eras.training.fused import FusedStep, RowStep, SharedStep
 from eras.training.optimiser import Optimiser
 from eras.training.step import loss_and_gradients
 from eras.training.stepper import BlockStepper
@@ -49,8 +48,8 @@ def assert_same(model: BlockBilinear, queries: Queries, config: TrainConfig, fus
 
 
 def steps(model: BlockBilinear, queries: Queries, config: TrainConfig) -> list[FusedStep]:
-    """By questions or by rows dealt out to one thread, two and three, and by products."""
-    found: list[FusedStep] = [JointStep(model, queries, config)]
+    """By questions or by rows dealt out to one thread, two and three."""
+    found: list[FusedStep] = []
     for threads in (1, 2, 3):
         with patch("torch.get_num_threads", return_value=threads), patch("eras.training.fused._LEAST", 1):
             found += [kind(model, queries, config, Optimiser(model.tables, config)) for kind in (SharedStep, RowStep)]
@@ -146,17 +145,10 @@ def test_exponentials(scores: list[float]) -> None:
     kernels.exponentiate(powers, total)
     np.testing.assert_allclose(powers, exact, rtol=2.0**-16)
     np.testing.assert_allclose(total, exact.sum(0), rtol=2.0**-16)
-
-
-@pytest.mark.parametrize("threads", [1, 2, 5])
-def test_powers_of_two_by_several_threads(threads: int) -> None:
-    """Of three rows; with five threads, some have none."""
-    scores = np.random.default_rng(0).normal(0, 9, (3, 7)).astype(np.float32)
-    powers, totals = np.empty_like(scores), np.full((threads, 7), np.nan, np.float32)
-    with team(threads):
-        kernels.exponentiate_by_all(scores, powers, totals)
-    np.testing.assert_allclose(powers, np.exp2(scores.astype(np.float64)), rtol=2.0**-20)
-    np.testing.assert_allclose(totals.sum(0), powers.sum(0), rtol=2.0**-20)
+    turned, total = np.array([scores] * 3, np.float32), np.full(3, np.nan, np.float32)
+    kernels.exponentiate_turned(turned, total)
+    np.testing.assert_allclose(turned, exact, rtol=2.0**-16)
+    np.testing.assert_allclose(total, exact.sum(1), rtol=2.0**-16)
 
 
 def test_exponentials_beyond_the_range_are_noticed() -> None:
@@ -234,12 +226,17 @@ def test_what_is_left_to_other_steps(other: dict[str, Any]) -> None:
     assert BlockStepper(model, queries, TrainConfig(**other))._fused is None
 
 
-@pytest.mark.parametrize(("faster", "kind"), [(True, type(None)), (False, RowStep)])
-def test_large_batches_are_left_to_pytorch_where_its_products_are_faster(faster: bool, kind: type) -> None:
+@pytest.mark.parametrize(("batch_size", "kind"), [(1 << 18, SharedStep), (1 << 19, RowStep)])
+def test_large_batches_are_dealt_out_by_rows(batch_size: int, kind: type) -> None:
     model = BlockBilinear(named("complex"), ["a"], 3, 4, reciprocal=True)
-    queries, config = Queries.of(np.array([[0, 0, 1]]), 3, 1), TrainConfig(batch_size=1 << 22)
-    with patch("eras.training.fused.onednn_is_exact", return_value=faster):
-        assert type(BlockStepper(model, queries, config)._fused) is kind
+    queries, config = Queries.of(np.array([[0, 0, 1]]), 3, 1), TrainConfig(batch_size=batch_size)
+    assert type(BlockStepper(model, queries, config)._fused) is kind
+
+
+def test_without_kernels_all_is_left_to_pytorch() -> None:
+    model = BlockBilinear(named("complex"), ["a"], 3, 4, reciprocal=True)
+    with patch("eras.training.fused.TILES_FOUND", False):
+        assert BlockStepper(model, Queries.of(np.array([[0, 0, 1]]), 3, 1), TrainConfig())._fused is None
 
 
 def test_a_batch_that_would_not_fit_into_memory_is_left_to_pytorch() -> None:

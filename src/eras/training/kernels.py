@@ -2,7 +2,7 @@
 
 PyTorch passes over memory once for each operation, and each of its calls takes microseconds: a hundred of them take as
 long as the products of a small graph. Here a part of a step is one loop over the questions of a batch, by one thread.
-`shares` makes whole steps of them.
+`shares` and `rows` make whole steps of them.
 """
 
 from __future__ import annotations
@@ -12,9 +12,8 @@ from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
-from numba import prange
 
-from eras.compiled import inlined, numeric, summing, threaded
+from eras.compiled import numeric, summing
 from eras.training.products import LOG2_E, SAFE
 
 Floats = npt.NDArray[np.float32]
@@ -120,15 +119,15 @@ def _run(structure: Ints, first: int) -> int:
 
 
 @numeric
-def ask(asked: Asked, of: Questions, by: Structures, tables: Tables, scale: float, q: Floats) -> None:
-    """The queries, times `scale`, in q (B, dim)."""
+def ask(asked: Asked, of: Questions, by: Structures, tables: Tables, q: Floats) -> None:
+    """The queries in q (B, dim)."""
     entities, relations, out = tables.entities.ravel(), tables.relations.ravel(), q.ravel()
     e, r, rows, first = of.entity[asked.question], of.relation[asked.question], np.arange(len(q)), 0
-    scales, everywhere = np.full(len(q), scale, np.float32), (0, len(q))
+    ones, everywhere = np.ones(len(q), np.float32), (0, len(q))
     while first < len(q):
         last, n = _run(asked.structure, first), asked.structure[first]
         s = slice(first, last)
-        _contract(by, n, q.shape[1], entities, e[s], relations, r[s], out, rows[s], everywhere, scales[s], True)
+        _contract(by, n, q.shape[1], entities, e[s], relations, r[s], out, rows[s], everywhere, ones[s], True)
         first = last
 
 
@@ -146,36 +145,34 @@ def _power(x: np.float32) -> np.float32:
     return p * np.int32((_f(shifted).view(np.int32) + 127) << 23).view(np.float32)
 
 
-@inlined
-def _exponentiate(scores: Floats, first: int, last: int, scale: np.float32, powers: Floats, total: Floats) -> None:
-    """Powers of two of scale · scores, of these rows of (n, B), in `powers`; their sums are added to `total`, (B,).
-
-    Tables are flat. Where `powers` are `scores`, a loop takes several numbers at a time only if it knows.
-    """
-    B = np.uint64(len(total))
-    for i in range(first, last):
+@numeric
+def exponentiate(scores: Floats, total: Floats) -> None:
+    """Exponentials in place of scores (n, B); their sums over n are added to `total`, (B,)."""
+    flat, B = scores.ravel(), np.uint64(len(total))
+    for i in range(len(scores)):
         at = np.uint64(i) * B
         for j in range(B):
-            power = _power(scale * scores[at + j])
-            powers[at + j] = power
+            power = _power(_f(LOG2_E) * flat[at + j])
+            flat[at + j] = power
             total[j] += power
 
 
 @numeric
-def exponentiate(scores: Floats, total: Floats) -> None:
-    """Exponentials in place of scores (n, B); their sums over n are added to `total`, (B,)."""
+def exponentiate_turned(scores: Floats, total: Floats) -> None:
+    """Exponentials in place of scores (B, n); their sums over n are `total`, (B,)."""
     flat = scores.ravel()
-    _exponentiate(flat, 0, len(scores), _f(LOG2_E), flat, total)
+    for i in range(len(flat)):
+        flat[i] = _power(_f(LOG2_E) * flat[i])
+    for row in range(len(scores)):
+        total[row] = _sum(scores[row])
 
 
-@threaded
-def exponentiate_by_all(scores: Floats, powers: Floats, totals: Floats) -> None:
-    """Powers of two of scores (n, B) in `powers`, and their sums over the rows of each thread, (threads, B)."""
-    n, threads, x, y = len(scores), len(totals), scores.ravel(), powers.ravel()
-    for share in prange(threads):
-        first, last = n * share // threads, n * (share + 1) // threads
-        totals[share] = _f(0.0)
-        _exponentiate(x, first, last, _f(1.0), y, totals[share])
+@summing
+def _sum(x: Floats) -> np.float32:
+    total = _f(0.0)
+    for i in range(len(x)):
+        total += x[i]
+    return total
 
 
 @numeric
@@ -224,21 +221,11 @@ def slopes(
 
 
 @numeric
-def weigh_slopes(slopes: Floats, weight: Floats) -> None:
-    """Multiply (n, B) with weight (B,), which becomes 1."""
-    for i in range(slopes.shape[0]):
-        for j in range(slopes.shape[1]):
-            slopes[i, j] *= weight[j]
-    weight[:] = _f(1.0)
-
-
-@numeric
-def weigh_queries(q: Floats, weight: Floats, scale: float) -> None:
-    """Multiply (B, dim) with weight (B,), and with `scale`."""
+def weigh(q: Floats, weight: Floats) -> None:
+    """Multiply queries (B, dim) with weight (B,)."""
     for row in range(q.shape[0]):
-        by = weight[row] * _f(scale)
         for i in range(q.shape[1]):
-            q[row, i] *= by
+            q[row, i] *= weight[row]
 
 
 @numeric

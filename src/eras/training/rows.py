@@ -14,7 +14,6 @@ import numpy as np
 from numba import prange
 
 from eras.compiled import numeric, threaded
-from eras.training.blas import multiply
 from eras.training.kernels import (
     Asked,
     Floats,
@@ -30,11 +29,12 @@ from eras.training.kernels import (
     exponentiate,
     penalise,
     slopes,
-    weigh_queries,
+    weigh,
 )
 from eras.training.shares import Adagrad, Doubles, as_signed, by_relation, deal, move
+from eras.training.tiles import multiply, turn
 
-_TILE = 256
+TILE = 64
 """Rows scored at a time."""
 
 _f = np.float32
@@ -43,12 +43,16 @@ _f = np.float32
 class RowRoom(NamedTuple):
     """Room for B questions and C threads.
 
-    q: (B, dim); dq: (C, B, dim); scores: (n, B); total: (C, B); weight: (B,); d_entities, d_relations: (rows, dim);
-    loss, penalty: (C,).
+    q, dq: (B, dim), queries and their gradients; turned: (dim, B), and d_turned: (C, dim, B), the same transposed, the
+    latter for each thread's rows; tile: (C, dim TILE), rows of entities transposed; scores: (n, B); total: (C, B);
+    weight: (B,); d_entities, d_relations: (rows, dim); loss, penalty: (C,).
     """
 
     q: Floats
     dq: Floats
+    turned: Floats
+    d_turned: Floats
+    tile: Floats
     scores: Floats
     total: Floats
     weight: Floats
@@ -59,16 +63,31 @@ class RowRoom(NamedTuple):
 
 
 @numeric
-def _score(first: int, last: int, entities: Floats, q: Floats, scores: Floats, total: Floats, dq: Floats) -> None:
-    """Exponentials of the scores of these rows, their sums, (B,), and their products with the rows, (B, dim)."""
+def _ask(
+    first: int, last: int, asked: Asked, of: Questions, by: Structures, entities: Floats, relations: Floats,
+    room: RowRoom,
+) -> None:  # fmt: skip
+    """The queries of these questions, as rows and as columns."""
+    (B, dim), some, q, turned = room.q.shape, slice(first, last), room.q[first:last], room.turned.ravel()[first:]
+    tables = Tables(entities, relations, room.d_entities, room.d_relations)
+    ask(Asked(asked.question[some], asked.structure[some]), of, by, tables, q)
+    turn(q.ravel(), dim, turned, B, last - first, dim)
+
+
+@numeric
+def _score(share: int, first: int, last: int, entities: Floats, room: RowRoom) -> None:
+    """Exponentials of the scores of a thread's rows, their sums, (B,), and the rows' products with them, (dim, B)."""
+    dim, total, d_turned = entities.shape[1], room.total[share], room.d_turned[share]
     total[:] = _f(0.0)
-    dq[:] = _f(0.0)
-    for start in range(first, last, _TILE):
-        end = min(start + _TILE, last)
-        rows, some = entities[start:end], scores[start:end]
-        multiply(rows, False, q, True, some, False)
-        exponentiate(some, total)
-        multiply(some, True, rows, False, dq, True)
+    d_turned[:] = _f(0.0)
+    for start in range(first, last, TILE):
+        count = min(TILE, last - start)
+        rows, scores = entities[start : start + count], room.scores[start : start + count]
+        columns = room.tile[share][: dim * count].reshape(dim, count)
+        multiply(rows, room.turned, scores, False)
+        exponentiate(scores, total)
+        turn(rows.ravel(), dim, columns.ravel(), count, count, dim)
+        multiply(columns, scores, d_turned, True)
 
 
 @numeric
@@ -78,32 +97,38 @@ def _weigh(
 ) -> float:  # fmt: skip
     """The loss of these questions; their scores become slopes but for a weight, with which the queries are multiplied.
 
-    The gradients of their queries, but for the weight, are in the first room.
+    The gradients of their queries, but for the weight, are in `dq`.
     """
-    some, total, weight, q = slice(first, last), room.total[0], room.weight, room.q
-    for thread in range(1, len(room.total)):
+    (B, dim), some, total, d_turned = room.q.shape, slice(first, last), room.total[0], room.d_turned[0].ravel()
+    for other in range(1, len(room.total)):
         for row in range(first, last):
-            total[row] += room.total[thread, row]
-    mine = Asked(asked.question[some], asked.structure[some])
-    powers = room.scores[:, some]
-    loss = slopes(mine, of, by, n_answers, powers, total[some], weight[some], of_entities, of_relations)
+            total[row] += room.total[other, row]
+    mine, scores, weight = Asked(asked.question[some], asked.structure[some]), room.scores[:, some], room.weight[some]
+    loss = slopes(mine, of, by, n_answers, scores, total[some], weight, of_entities, of_relations)
     if not np.isfinite(loss):
         return loss
-    dim, dq, table = q.shape[1], room.dq, entities.ravel()
-    for row in range(first, last):
-        d = dq[0, row]
-        for thread in range(1, len(dq)):
-            other = dq[thread, row]
-            for i in range(dim):
-                d[i] += other[i]
-        begin, end = of.offsets[asked.question[row]], of.offsets[asked.question[row] + 1]
+    for other in range(1, len(room.d_turned)):
+        theirs = room.d_turned[other].ravel()
+        for i in range(dim):
+            for at in range(np.uint64(i * B + first), np.uint64(i * B + last)):
+                d_turned[at] += theirs[at]
+    turn(d_turned[first:], B, room.dq[some].ravel(), dim, dim, last - first)
+    _take_off_answers(mine, of, entities.ravel(), total[some], room.dq[some])
+    weigh(room.q[some], weight)
+    return loss
+
+
+@numeric
+def _take_off_answers(asked: Asked, of: Questions, entities: Floats, total: Floats, dq: Floats) -> None:
+    """What the answers' own slopes, total / c for each of c, say of the queries (B, dim); the table is flat."""
+    dim = dq.shape[1]
+    for row in range(len(dq)):
+        d, begin, end = dq[row], of.offsets[asked.question[row]], of.offsets[asked.question[row] + 1]
         each = total[row] / _f(end - begin)
         for place in range(begin, end):
             answer = np.uint64(of.answers[place] * dim)
             for i in range(np.uint64(dim)):
-                d[i] -= each * table[answer + i]
-    weigh_queries(q[some], weight[some], 1.0)
-    return loss
+                d[i] -= each * entities[answer + i]
 
 
 @numeric
@@ -121,10 +146,10 @@ def _sum_up(
 ) -> float:  # fmt: skip
     """The gradients of a thread's rows, with those of their penalty, which is returned."""
     e, r = (dealt[1, share], dealt[1, share + 1]), (dealt[2, share], dealt[2, share + 1])
-    multiply(room.scores[e[0] : e[1]], False, room.q, False, room.d_entities[e[0] : e[1]], False)
+    multiply(room.scores[e[0] : e[1]], room.q, room.d_entities[e[0] : e[1]], False)
     room.d_relations[r[0] : r[1]] = _f(0.0)
     tables = Tables(entities, relations, room.d_entities, room.d_relations)
-    differentiate(asked, of, by, tables, room.dq[0], room.weight, e, r)
+    differentiate(asked, of, by, tables, room.dq, room.weight, e, r)
     of_entities, of_relations = named.entities, named.relations
     for other in range(len(of_entities)):
         if other != share:
@@ -136,35 +161,28 @@ def _sum_up(
 @threaded
 def answer(
     asked: Asked, state: Adagrad, lr: float,
-    of: Questions, by: Structures, entities: Floats, relations: Floats, whole: RowRoom, named: Named, power: int,
+    of: Questions, by: Structures, entities: Floats, relations: Floats, room: RowRoom, named: Named, power: int,
     reg_weight: float,
 ) -> tuple[float, float]:  # fmt: skip
-    """As `shares.answer`, with gradients in the only room there is."""
-    B, n, dim, losses, penalties = len(asked.question), len(entities), whole.q.shape[1], whole.loss, whole.penalty
+    """As `shares.answer`, with gradients in the only room there is, which is that of as many questions."""
+    n, losses, penalties = len(entities), room.loss, room.penalty
     shares, n_answers, loss, penalty = len(losses), count(asked, of), 0.0, 0.0
-    q, weight, total = whole.q[:B], whole.weight[:B], whole.total.ravel()[: shares * B].reshape(shares, B)
-    dq = whole.dq.ravel()[: shares * B * dim].reshape(shares, B, dim)
-    scores = whole.scores.ravel()[: n * B].reshape(n, B)
-    d_entities, d_relations = whole.d_entities, whole.d_relations
     question, structure = by_relation(asked, of, len(relations))
     dealt = deal(question, of, n, len(relations), shares)
     for share in prange(shares):
-        tables = Tables(entities, relations, d_entities, d_relations)
-        some = slice(dealt[0, share], dealt[0, share + 1])
-        ask(Asked(question[some], structure[some]), of, by, tables, 1.0, q[some])
+        both = Asked(question, structure)
+        _ask(dealt[0, share], dealt[0, share + 1], both, of, by, entities, relations, room)
     for share in prange(shares):
-        _score(dealt[1, share], dealt[1, share + 1], entities, q, scores, total[share], dq[share])
+        _score(as_signed(share), dealt[1, share], dealt[1, share + 1], entities, room)
     for share in prange(shares):
-        room = RowRoom(q, dq, scores, total, weight, d_entities, d_relations, losses, penalties)
-        names = named.entities[share], named.relations[share]
+        both, names = Asked(question, structure), (named.entities[share], named.relations[share])
         first, last = dealt[0, share], dealt[0, share + 1]
-        losses[share] = _weigh(first, last, Asked(question, structure), of, by, entities, room, n_answers, *names)
+        losses[share] = _weigh(first, last, both, of, by, entities, room, n_answers, *names)
     for share in range(shares):
         loss += losses[share]
     if not np.isfinite(loss):
         return loss, penalty
     for share in prange(shares):
-        room = RowRoom(q, dq, scores, total, weight, d_entities, d_relations, losses, penalties)
         both, scale = Asked(question, structure), reg_weight / n_answers
         penalties[share] = _sum_up(
             as_signed(share), dealt, both, of, by, entities, relations, room, named, power, scale
@@ -173,8 +191,8 @@ def answer(
         penalty += penalties[share]
     if lr and np.isfinite(penalty):
         for share in prange(shares):
-            move(as_signed(share), dealt[1], entities, d_entities, state.entities, _f(lr))
-            move(as_signed(share), dealt[2], relations, d_relations, state.relations, _f(lr))
+            move(as_signed(share), dealt[1], entities, room.d_entities, state.entities, _f(lr))
+            move(as_signed(share), dealt[2], relations, room.d_relations, state.relations, _f(lr))
         state.entity_steps[0] += _f(1.0)
         state.relation_steps[0] += _f(1.0)
     return loss, penalty

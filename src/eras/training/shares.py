@@ -13,7 +13,6 @@ import numpy.typing as npt
 from numba import prange
 
 from eras.compiled import numeric, threaded
-from eras.training.blas import multiply
 from eras.training.kernels import (
     Asked,
     Floats,
@@ -25,12 +24,13 @@ from eras.training.kernels import (
     ask,
     count,
     differentiate,
-    exponentiate,
+    exponentiate_turned,
     penalise,
     slopes,
-    weigh_slopes,
+    weigh,
 )
 from eras.training.optimiser import EPS
+from eras.training.tiles import multiply, turn
 
 Doubles = npt.NDArray[np.float64]
 _f = np.float32
@@ -41,12 +41,15 @@ as_signed: Any = np.int64
 class Room(NamedTuple):
     """Room of its own for each of C threads, which has W questions at most.
 
-    q: (C, W, dim), queries and then their gradients; scores: (C, n W); total, weight: (C, W); d_entities, d_relations:
-    (C, rows, dim); loss, penalty: (C,).
+    turned: (C, n dim), entities transposed; q, dq: (C, W, dim), queries and their gradients; scores: (C, n W), and
+    slopes, the same transposed; total, weight: (C, W); d_entities, d_relations: (C, rows, dim); loss, penalty: (C,).
     """
 
+    turned: Floats
     q: Floats
+    dq: Floats
     scores: Floats
+    slopes: Floats
     total: Floats
     weight: Floats
     d_entities: Floats
@@ -110,23 +113,26 @@ def deal(question: Ints, of: Questions, entities: int, relations: int, shares: i
 @numeric
 def _answer(share: int, dealt: Ints, question: Ints, structure: Ints, task: Task, n_answers: int) -> float:
     """A thread's questions: their loss and, in its room, their gradients."""
-    of, by, entities, room = task.of, task.by, task.entities, task.room
+    of, by, entities, room, (n, dim) = task.of, task.by, task.entities, task.room, task.entities.shape
     first, last = dealt[0, share], dealt[0, share + 1]
-    asked, n, count = Asked(question[first:last], structure[first:last]), len(entities), last - first
+    asked, count = Asked(question[first:last], structure[first:last]), last - first
     tables = Tables(entities, task.relations, room.d_entities[share], room.d_relations[share])
-    q, total, weight = room.q[share][:count], room.total[share][:count], room.weight[share][:count]
-    scores = room.scores[share][: n * count].reshape(n, count)
-    ask(asked, of, by, tables, 1.0, q)
-    multiply(entities, False, q, True, scores, False)
-    total[:] = _f(0.0)
-    exponentiate(scores, total)
+    q, dq = room.q[share][:count], room.dq[share][:count]
+    total, weight = room.total[share][:count], room.weight[share][:count]
+    turned, scores = room.turned[share].reshape(dim, n), room.scores[share][: n * count].reshape(count, n)
+    slope = room.slopes[share][: n * count].reshape(n, count)
+    ask(asked, of, by, tables, q)
+    turn(entities.ravel(), dim, turned.ravel(), n, n, dim)
+    multiply(q, turned, scores, False)
+    exponentiate_turned(scores, total)
     names = task.named.entities[share], task.named.relations[share]
-    loss = slopes(asked, of, by, n_answers, scores, total, weight, *names)
-    weigh_slopes(scores, weight)
-    multiply(scores, False, q, False, tables.d_entities, False)
-    multiply(scores, True, entities, False, q, False)
+    loss = slopes(asked, of, by, n_answers, scores.T, total, weight, *names)
+    multiply(scores, entities, dq, False)
+    weigh(q, weight)
+    turn(scores.ravel(), n, slope.ravel(), count, count, n)
+    multiply(slope, q, tables.d_entities, False)
     tables.d_relations[dealt[2, share] : dealt[2, share + 1] + 1] = _f(0.0)
-    differentiate(asked, of, by, tables, q, weight, (0, n), (0, len(task.relations)))
+    differentiate(asked, of, by, tables, dq, weight, (0, n), (0, len(task.relations)))
     return loss
 
 

@@ -113,7 +113,7 @@ def _fused_step(model: BlockBilinear, queries: Queries, config: TrainConfig, opt
     """Where steps can be fused, and are faster then."""
     plain = not config.dropout and not config.relation_weight and config.regulariser != "dura"
     plain = plain and config.precision == "float32" and model.device.type == "cpu"
-    each = model.n_entities + (1 + torch.get_num_threads()) * model.dim  # scores, a query and its gradients
+    each = model.n_entities + (3 + torch.get_num_threads()) * model.dim  # scores, a query and its gradients, all twice
     fits = 4 * each * min(config.batch_size, len(queries)) <= config.memory_mb << 20
     if not (plain and fits):
         return None
