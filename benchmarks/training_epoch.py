@@ -1,8 +1,8 @@
 """Training steps beside their limit: the three matrix products that a step cannot do without.
 
 Only a stretch of steps is taken, of full batches; an epoch is as many times the median step as it has steps. Steps and
-bare products take turns, so that both see the same machine. The products have the layout and the libraries that
-training uses, each over the whole batch.
+bare products take turns, so that both see the same machine. The products are those of PyTorch by its faster library,
+each over the whole batch. Beside them stands what the processor can do at most, for products that stay in its cache.
 """
 
 from __future__ import annotations
@@ -18,6 +18,7 @@ import torch
 
 from benchmarks.common import publish, run
 from benchmarks.graphs import graph_or_stand_in
+from benchmarks.processor import Tiles
 from benchmarks.turns import median_ratio, repeated, take_turns, timed
 from eras.graph import TrainingView
 from eras.graph.queries import Queries
@@ -39,10 +40,11 @@ _TURN = 0.02
 
 @dataclass(frozen=True)
 class Measured:
-    """Seconds of a step and of its products, turn by turn."""
+    """Seconds of a step, of its products and, for a billion operations, of the processor, turn by turn."""
 
     steps: list[float]
     products: list[float]
+    processor: list[float]
     queries: int
     batch: int
     steps_of_epoch: int
@@ -67,7 +69,7 @@ def main(
             measured = measure(view, dim, seconds, least, function, batch_size)
             gc.collect()  # the tables of a large model
             step, product = statistics.median(measured.steps), statistics.median(measured.products)
-            flops = 6.0 * measured.batch * len(view.entities) * dim
+            billions = 6e-9 * measured.batch * len(view.entities) * dim
             rows[f"{view.name}, dim {dim}"] = {
                 "queries": measured.queries,
                 "batch": measured.batch,
@@ -75,7 +77,9 @@ def main(
                 "step, ms": 1e3 * step,
                 "products, ms": 1e3 * product,
                 "step / products": measured.ratio,
-                "products, GFLOP/s": flops / product / 1e9,
+                "step, GFLOP/s": billions / step,
+                "products, GFLOP/s": billions / product,
+                "processor, GFLOP/s": 1 / statistics.median(measured.processor),
                 "epoch, s": step * measured.steps_of_epoch,
             }
             print(f"  {view.name}, dim {dim}: step / products {measured.ratio:.3f}", flush=True)
@@ -97,10 +101,10 @@ def measure(
     model.initialise(0, config.init, config.init_scale)
     stepper, products = BlockStepper(model, queries, config), Products(model, config.batch_size)
     take_steps, multiply = Steps(stepper, len(queries) // config.batch_size), timed(products)
-    take_turns(take_steps, multiply, least=2)  # the first steps of a process are slow
-    actions = repeated(take_steps, _TURN), repeated(multiply, _TURN)
-    taken, alone = take_turns(*actions, least=least, seconds=seconds)
-    return Measured(taken, alone, len(queries), config.batch_size, stepper.steps)
+    actions = take_steps, multiply, Tiles()
+    take_turns(*actions, least=2)  # the first steps of a process are slow
+    taken, alone, most = take_turns(*(repeated(action, _TURN) for action in actions), least=least, seconds=seconds)
+    return Measured(taken, alone, most, len(queries), config.batch_size, stepper.steps)
 
 
 class Steps:
