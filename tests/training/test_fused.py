@@ -20,10 +20,10 @@ from eras.scoring import named
 from eras.search.estimators.supernet import Supernet
 from eras.search.space import Space
 from eras.training import kernels
-from eras.training.batches import epoch_order, make_batch
+from eras.training.batches import epoch_order, make_batch, numbers, sample_candidates
 from eras.training.config import TrainConfig
-from eras.training.fused import FusedStep, RowStep, SharedStep
-from eras.training.optimiser import Optimiser
+from eras.training.fused import FusedStep, RowStep, SampledStep, SharedStep
+from eras.training.optimiser import Gradient, Optimiser
 from eras.training.step import loss_and_gradients
 from eras.training.stepper import BlockStepper
 from eras.training.workspace import Workspace
@@ -37,22 +37,37 @@ def single(problem: Problem, size: float = 1.0) -> BlockBilinear:
 
 
 def assert_same(model: BlockBilinear, queries: Queries, config: TrainConfig, fused: FusedStep, picked: Any) -> None:
-    found = fused.gradients(picked)
+    found = fused.gradients(picked, 3, 5)
     assert found is not None
-    batch = make_batch(model, queries, picked)
-    loss, penalty, gradients = loss_and_gradients(model, batch, config, Workspace(99, 1))
+    batch, candidates = make_batch(model, queries, picked), None
+    if isinstance(fused, SampledStep):
+        wanted, rng = np.append(batch.answer_entity, batch.entity), numbers(config.seed, 3, 5)
+        candidates = sample_candidates(torch.from_numpy(wanted), model.n_entities, config.negatives, rng)
+    loss, penalty, gradients = loss_and_gradients(model, batch, config, Workspace(99, 1), candidates=candidates)
     assert found[0] == pytest.approx(float(loss), rel=1e-4, abs=1e-5)
     assert found[1] == pytest.approx(float(penalty), rel=1e-4)
     for name, gradient in gradients.items():
-        torch.testing.assert_close(found[2][name].values, gradient.values, rtol=1e-3, atol=1e-4)
+        torch.testing.assert_close(
+            whole(model, name, found[2][name]), whole(model, name, gradient), rtol=1e-3, atol=1e-4
+        )
+
+
+def whole(model: BlockBilinear, table: str, gradient: Gradient) -> torch.Tensor:
+    """A gradient of all rows, and which of them it is of."""
+    if gradient.rows is None:
+        return gradient.values
+    rows = torch.zeros(len(model.tables[table]), 1 + gradient.values.shape[1])
+    rows[gradient.rows, 1:], rows[gradient.rows, 0] = gradient.values, 1
+    return rows
 
 
 def steps(model: BlockBilinear, queries: Queries, config: TrainConfig) -> list[FusedStep]:
-    """By questions or by rows dealt out to one thread, two and three."""
+    """By questions or by rows dealt out to one thread, two and three, and by rows of a sample."""
     found: list[FusedStep] = []
     for threads in (1, 2, 3):
         with patch("torch.get_num_threads", return_value=threads), patch("eras.training.fused._LEAST", 1):
-            found += [kind(model, queries, config, Optimiser(model.tables, config)) for kind in (SharedStep, RowStep)]
+            for kind in (SharedStep, RowStep, SampledStep):
+                found.append(kind(model, queries, config, Optimiser(model.tables, config)))
     return found
 
 
@@ -62,7 +77,7 @@ def steps(model: BlockBilinear, queries: Queries, config: TrainConfig) -> list[F
 def test_the_same_objective_and_gradients(regulariser: str, problem: Problem, seed: int) -> None:
     """Of batches of any size, one after the other; of some, there are fewer questions than threads."""
     model, queries = single(problem, size=0.4), problem.queries  # no score is too large
-    config = TrainConfig(regulariser=regulariser, reg_weight=0.3)
+    config = TrainConfig(regulariser=regulariser, reg_weight=0.3, negatives=2)
     fused, rng = steps(model, queries, config), np.random.default_rng(seed)
     for _ in range(3):
         picked = rng.permutation(len(queries))[: rng.integers(1, len(queries) + 1)]
@@ -70,18 +85,22 @@ def test_the_same_objective_and_gradients(regulariser: str, problem: Problem, se
             assert_same(model, queries, config, way, picked)
 
 
+KINDS = [({"batch_size": 500}, SharedStep), ({"batch_size": 8000}, RowStep), ({"negatives": 30}, SampledStep)]
+
+
+@pytest.mark.parametrize(("settings", "kind"), KINDS)
 @pytest.mark.parametrize("optimiser", ["adagrad", "adam", "sgd"])
-def test_a_step_moves_the_tables_as_the_optimiser_does(optimiser: str) -> None:
+def test_a_step_moves_the_tables_as_the_optimiser_does(optimiser: str, settings: dict[str, Any], kind: type) -> None:
     view = eras.load_graph("umls").training_view()
     queries = Queries.of(view.train, len(view.entities), len(view.relations))
-    config, ends = TrainConfig(optimiser=optimiser, lr=0.03, lr_decay=0.9, dim=16, batch_size=500), []
-    for way in ("shared", "plain"):
+    config, ends = TrainConfig(optimiser=optimiser, lr=0.03, lr_decay=0.9, dim=16, epochs=4, **settings), []
+    for way in ("fused", "plain"):
         model = BlockBilinear(named("complex"), view.relations.names.to_list(), len(view.entities), 16, reciprocal=True)
         model.initialise(0, "normal", 0.1)
         stepper = BlockStepper(model, queries, config)
-        assert isinstance(stepper._fused, SharedStep)
+        assert type(stepper._fused_in(0)) is kind
         if way == "plain":
-            stepper._fused = None
+            stepper._fused = stepper._fused_sampled = None
         for step in range(2 * stepper.steps):
             stepper.step(*divmod(step, stepper.steps))
         ends.append({**model.tables, **stepper.optimiser.state()})
@@ -140,11 +159,12 @@ def test_a_run_ends_where_a_step_cannot_be_taken() -> None:
 @given(st.lists(st.floats(-80, 80, width=32), min_size=1, max_size=40))
 @settings(deadline=None)
 def test_exponentials(scores: list[float]) -> None:
-    exact = np.exp(np.array([scores] * 3, np.float64))
+    """Of candidates for themselves, for ten and for a tenth of one; and of the transpose."""
+    exact, counts = np.exp(np.array([scores] * 3, np.float64)), np.array([[1], [10], [0.1]])
     powers, total = np.array([scores] * 3, np.float32), np.zeros(len(scores), np.float32)
-    kernels.exponentiate(powers, total)
-    np.testing.assert_allclose(powers, exact, rtol=2.0**-16)
-    np.testing.assert_allclose(total, exact.sum(0), rtol=2.0**-16)
+    kernels.exponentiate(powers, np.log(counts).astype(np.float32).ravel(), total)
+    np.testing.assert_allclose(powers, counts * exact, rtol=2.0**-16)
+    np.testing.assert_allclose(total, (counts * exact).sum(0), rtol=2.0**-16)
     turned, total = np.array([scores] * 3, np.float32), np.full(3, np.nan, np.float32)
     kernels.exponentiate_turned(turned, total)
     np.testing.assert_allclose(turned, exact, rtol=2.0**-16)
@@ -153,7 +173,7 @@ def test_exponentials(scores: list[float]) -> None:
 
 def test_exponentials_beyond_the_range_are_noticed() -> None:
     powers, total = np.array([[1e4, -1e4, np.nan, np.inf]], np.float32), np.zeros(4, np.float32)
-    kernels.exponentiate(powers, total)
+    kernels.exponentiate(powers, np.zeros(1, np.float32), total)
     assert total[0] > 2.0**120
     assert 0 < total[1] < 2.0**-120
     assert np.isnan(total[2])
@@ -183,6 +203,8 @@ def test_scores_that_are_too_large_are_left_to_other_steps(problem: Problem) -> 
     expected, _, _ = loss_and_gradients(model, make_batch(model, problem.queries, picked), config, Workspace(99, 1))
     stepper = BlockStepper(model, problem.queries, config)
     for way in steps(model, problem.queries, config):
+        if isinstance(way, SampledStep):
+            continue
         stepper._fused = way
         loss, _, gradients = stepper.gradients(picked, 0, 0)
         assert loss == pytest.approx(float(expected), rel=1e-4, abs=1e-4)
@@ -239,11 +261,18 @@ def test_without_kernels_all_is_left_to_pytorch() -> None:
         assert BlockStepper(model, Queries.of(np.array([[0, 0, 1]]), 3, 1), TrainConfig())._fused is None
 
 
-def test_a_batch_that_would_not_fit_into_memory_is_left_to_pytorch() -> None:
+@pytest.mark.parametrize("negatives", [0, 3000])
+def test_a_batch_that_would_not_fit_into_memory_is_left_to_pytorch(negatives: int) -> None:
     triples = np.stack([np.arange(4000), np.zeros(4000, int), np.arange(4000)[::-1]], 1)
     model, queries = BlockBilinear(named("complex"), ["a"], 4000, 4, reciprocal=True), Queries.of(triples, 4000, 1)
-    assert BlockStepper(model, queries, TrainConfig(batch_size=4000, memory_mb=99))._fused is not None
-    assert BlockStepper(model, queries, TrainConfig(batch_size=4000, memory_mb=50))._fused is None
+    for memory_mb, fits in ((99, True), (50, False)):
+        config = TrainConfig(batch_size=4000, memory_mb=memory_mb, negatives=negatives)
+        stepper = BlockStepper(model, queries, config)
+        fused = stepper._fused_in(0)
+        assert fused is not None
+        assert (fused.gradients(np.arange(4000), 0, 0) is not None) == fits
+        assert (len(fused.learn(np.arange(4000), 0, 0)) == 1) == fits
+        assert len(stepper.run(0, 0, 1)) == 1
 
 
 def test_training_does_without_numba(tmp_path: Path) -> None:

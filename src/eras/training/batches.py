@@ -94,6 +94,11 @@ def sample_candidates(wanted: Tensor, n_entities: int, size: int, rng: np.random
     return Candidates(*(torch.from_numpy(x).to(wanted.device) for x in (entity, position.ravel(), weight)))
 
 
+def numbers(seed: int, epoch: int, step: int) -> np.random.Generator:
+    """What draws the candidates of a step."""
+    return np.random.default_rng([seed, epoch, step])
+
+
 def epoch_order(n_queries: int, seed: int, epoch: int) -> Ints:
     return np.random.default_rng([seed, epoch]).permutation(n_queries)
 

@@ -8,17 +8,17 @@ from collections.abc import Sequence
 
 import numpy as np
 import torch
-from torch import Tensor
 
 from eras.compiled import team, threads_of_pytorch
 from eras.graph.queries import Queries
 from eras.models import BlockBilinear
 from eras.scoring.query import Plan
 from eras.training import rows, shares
+from eras.training.batches import numbers, sample_candidates
 from eras.training.config import TrainConfig
 from eras.training.kernels import Asked, Floats, Ints, Named, Questions, Structures
 from eras.training.optimiser import Gradient, Optimiser
-from eras.training.rows import TILE, RowRoom
+from eras.training.rows import TILE, Candidates, RowRoom
 from eras.training.shares import Adagrad, Room, Task
 from eras.training.structures import structures_of
 from eras.training.tiles import TILES_FOUND
@@ -37,17 +37,23 @@ _NO_STATE = Adagrad(*(np.empty(shape, np.float32) for shape in ((0, 0), (0, 0), 
 
 _POWERS = {"none": 0, "f2": 2, "n3": 3}
 
+Found = tuple[float, float, dict[str, Gradient]]
+"""Loss, penalty and gradients."""
 
-def fused_step(model: BlockBilinear, queries: Queries, config: TrainConfig, optimiser: Optimiser) -> FusedStep | None:
-    """The kind of step that is fastest; None where PyTorch does not have what they need."""
+
+def fused_step(
+    model: BlockBilinear, queries: Queries, config: TrainConfig, optimiser: Optimiser, *, sampled: bool
+) -> FusedStep | None:
+    """The fastest kind of step; None where PyTorch does not have what it needs."""
     if not TILES_FOUND:
         return None
     few = model.n_entities * max(config.batch_size, 2 * model.dim) <= _FEW
-    return (SharedStep if few else RowStep)(model, queries, config, optimiser)
+    kind = SampledStep if sampled else SharedStep if few else RowStep
+    return kind(model, queries, config, optimiser)
 
 
 class FusedStep(ABC):
-    """Steps of the block-bilinear model by log-loss among all entities, Adagrad and the penalties n3 and f2.
+    """Steps of the block-bilinear model by log-loss among entities, Adagrad and the penalties n3 and f2.
 
     Every thread does a part of all that a step needs, products included.
     """
@@ -55,58 +61,50 @@ class FusedStep(ABC):
     def __init__(
         self, model: BlockBilinear, queries: Queries, config: TrainConfig, optimiser: Optimiser, shares: int
     ) -> None:
-        self._model, self._queries, self._shares, self._size = model, queries, shares, config.batch_size
-        self._power, self._reg_weight = _POWERS[config.regulariser] if config.reg_weight else 0, config.reg_weight
+        self._model, self._queries, self._config, self._shares = model, queries, config, shares
+        self._penalty = _POWERS[config.regulariser] if config.reg_weight else 0, config.reg_weight
         relations = model.relation_rows(queries.relation, queries.side)
         self._questions = Questions(queries.entity, relations, queries.offsets, queries.answers)
         self._entities, self._relations = model.entities.numpy(), model.relations.numpy()
         self._plans: Sequence[Plan] = ()
         self._by: Structures
-        self._named: Named
-        self._optimiser, self._moves = optimiser, config.optimiser == "adagrad" and not config.unit_ball
-        self._state = _NO_STATE
-        if self._moves:
+        self._rooms = Rooms()
+        self._optimiser, self._state = optimiser, _NO_STATE
+        if config.optimiser == "adagrad" and not config.unit_ball:
             sums, steps = ([optimiser.state()[f"{table}.{key}"] for table in model.tables] for key in ("sum", "step"))
             self._state = Adagrad(*(x.numpy() for x in sums), *(x.view(1).numpy() for x in steps))
 
-    def learn(self, picked: Ints, epoch: int) -> list[tuple[float, float]]:
-        """Take steps; loss and penalty of each, up to the first that is left to others."""
-        if not self._moves:
-            return []
-        with team(self._shares):
-            return self._run(picked, self._optimiser.lr(epoch))
-
-    def gradients(self, picked: Ints) -> tuple[float, float, dict[str, Gradient]] | None:
-        """Loss, penalty and gradients, which the next call overwrites; None where scores are too large for that."""
-        with team(self._shares):
-            loss, penalty = self._answer(picked, 0.0)
-        if not math.isfinite(loss):
-            return None
-        return loss, penalty, {name: Gradient(values) for name, values in self._gradients.items()}
-
     @property
-    @abstractmethod
-    def _gradients(self) -> dict[str, Tensor]:
-        """Where `_answer` leaves them."""
+    def moves(self) -> bool:
+        """Whether steps can be taken, not gradients alone: where the optimiser is plain Adagrad."""
+        return self._state is not _NO_STATE
 
     @abstractmethod
-    def _run(self, picked: Ints, lr: float) -> list[tuple[float, float]]:
-        """As `learn`."""
+    def learn(self, picked: Ints, epoch: int, step: int) -> list[tuple[float, float]]:
+        """Take this step and more, at most one for each batch of `picked`, up to one that is left to others.
 
-    @abstractmethod
-    def _answer(self, picked: Ints, lr: float) -> tuple[float, float]:
-        """Loss and penalty of one step. The former is not finite where scores are too large, and nothing is done then.
-
-        With a rate `lr`, the tables are moved; with 0, gradients are left.
+        Loss and penalty of each.
         """
+
+    @abstractmethod
+    def gradients(self, picked: Ints, epoch: int, step: int) -> Found | None:
+        """What the next call overwrites; None where scores are too large for that, or too many."""
 
     def _asked(self, picked: Ints) -> Asked:
         model, queries = self._model, self._queries
         if self._plans is not model.plans:  # a supernet has others in each step
             self._plans, self._by = model.plans, structures_of(model.plans, model.dim)
-            kinds = self._shares, len(self._by.coupled_entities)
-            self._named = Named(*(np.empty((*kinds, len(x)), np.float32) for x in (self._entities, self._relations)))
         return Asked(picked, model.slots(queries.relation[picked], queries.side[picked]))
+
+    def _named(self, n: int) -> Named:
+        kinds = self._shares, len(self._by.coupled_entities)
+        of_entities = self._empty("entities named", *kinds, n)
+        return Named(of_entities, self._empty("relations named", *kinds, len(self._relations)))
+
+    def _empty(self, purpose: str, *shape: int) -> Floats:
+        """Memory that begins where a line of the cache does, always; the same again for the same purpose."""
+        room = self._rooms.room(purpose, math.prod(shape[:-1]), shape[-1], self._model.entities)
+        return room.numpy().reshape(shape)
 
 
 class SharedStep(FusedStep):
@@ -115,30 +113,29 @@ class SharedStep(FusedStep):
     def __init__(self, model: BlockBilinear, queries: Queries, config: TrainConfig, optimiser: Optimiser) -> None:
         C = max(1, min(threads_of_pytorch(), config.batch_size // _LEAST))
         super().__init__(model, queries, config, optimiser, C)
-        (n, dim), W = self._entities.shape, math.ceil(config.batch_size / C)
-        d_entities, d_relations = _room(C, n, dim), _room(C, *self._relations.shape)
+        (n, dim), W, room = self._entities.shape, math.ceil(config.batch_size / C), self._empty
         self._room = Room(
-            _room(C, n * dim), _room(C, W, dim), _room(C, W, dim), _room(C, n * W), _room(C, n * W),
-            _room(C, W), _room(C, W), d_entities, d_relations, np.empty(C), np.empty(C),
+            room("turned", C, n * dim), room("q", C, W, dim), room("dq", C, W, dim), room("scores", C, n * W),
+            room("slopes", C, n * W), room("total", C, W), room("weight", C, W), room("d_entities", C, n, dim),
+            room("d_relations", C, *self._relations.shape), np.empty(C), np.empty(C),
         )  # fmt: skip
 
-    @property
-    def _gradients(self) -> dict[str, Tensor]:
-        room = self._room
-        return {"entities": torch.from_numpy(room.d_entities[0]), "relations": torch.from_numpy(room.d_relations[0])}
+    def gradients(self, picked: Ints, epoch: int, step: int) -> Found | None:
+        asked = self._asked(picked)
+        with team(self._shares):
+            said = shares.answer(asked, self._state, 0.0, *self._task())
+        return _found(said, self._room.d_entities[0], self._room.d_relations[0])
 
-    def _run(self, picked: Ints, lr: float) -> list[tuple[float, float]]:
-        results, asked = np.empty((math.ceil(len(picked) / self._size), 2)), self._asked(picked)
-        taken = shares.learn(asked, self._size, self._task(), self._state, lr, results)
+    def learn(self, picked: Ints, epoch: int, step: int) -> list[tuple[float, float]]:
+        results, asked = np.empty((math.ceil(len(picked) / self._config.batch_size), 2)), self._asked(picked)
+        lr = self._optimiser.lr(epoch)
+        with team(self._shares):
+            taken = shares.learn(asked, self._config.batch_size, self._task(), self._state, lr, results)
         return [(loss, penalty) for loss, penalty in results[:taken].tolist()]
 
-    def _answer(self, picked: Ints, lr: float) -> tuple[float, float]:
-        asked = self._asked(picked)
-        return shares.answer(asked, self._state, lr, *self._task())
-
     def _task(self) -> Task:
-        tables = self._entities, self._relations
-        return Task(self._questions, self._by, *tables, self._room, self._named, self._power, self._reg_weight)
+        tables, named = (self._entities, self._relations), self._named(len(self._entities))
+        return Task(self._questions, self._by, *tables, self._room, named, *self._penalty)
 
 
 class RowStep(FusedStep):
@@ -146,34 +143,60 @@ class RowStep(FusedStep):
 
     def __init__(self, model: BlockBilinear, queries: Queries, config: TrainConfig, optimiser: Optimiser) -> None:
         super().__init__(model, queries, config, optimiser, threads_of_pytorch())
-        self._rooms, self._tables = Rooms(), {name: torch.empty_like(table) for name, table in model.tables.items()}
+        self._all = Candidates(self._entities, *_everything(len(self._entities)))
 
-    @property
-    def _gradients(self) -> dict[str, Tensor]:
-        return self._tables
+    def gradients(self, picked: Ints, epoch: int, step: int) -> Found | None:
+        return self._answer(picked, epoch, step, 0.0)
 
-    def _run(self, picked: Ints, lr: float) -> list[tuple[float, float]]:
-        loss, penalty = self._answer(picked[: self._size], lr)
-        return [(loss, penalty)] if math.isfinite(loss) else []
+    def learn(self, picked: Ints, epoch: int, step: int) -> list[tuple[float, float]]:
+        found = self._answer(picked[: self._config.batch_size], epoch, step, self._optimiser.lr(epoch))
+        return [] if found is None else [found[:2]]
 
-    def _answer(self, picked: Ints, lr: float) -> tuple[float, float]:
-        asked, room, tables = self._asked(picked), self._room(len(picked)), (self._entities, self._relations)
-        task = self._questions, self._by, *tables, room, self._named, self._power, self._reg_weight
-        return rows.answer(asked, self._state, lr, *task)
+    def _answer(self, picked: Ints, epoch: int, step: int, lr: float) -> Found | None:
+        """With a rate `lr`, the tables are moved; with 0, gradients are left."""
+        return self._compare(self._asked(picked), self._questions, self._all, lr)
 
-    def _room(self, B: int) -> RowRoom:
-        C, (n, dim) = self._shares, self._entities.shape
-        d_entities, d_relations = (gradient.numpy() for gradient in self._tables.values())
-
-        def room(purpose: str, rows: int, columns: int) -> Floats:
-            return self._rooms.room(purpose, rows, columns, self._model.entities).numpy()
-
-        return RowRoom(
-            room("q", B, dim), room("dq", B, dim), room("turned", dim, B),
-            room("d_turned", C * dim, B).reshape(C, dim, B), room("tile", C, dim * TILE), room("scores", n, B),
-            room("total", C, B), room("weight", 1, B)[0], d_entities, d_relations, np.empty(C), np.empty(C),
+    def _compare(self, asked: Asked, of: Questions, candidates: Candidates, lr: float) -> Found | None:
+        n, B, dim, C = len(candidates.entity), len(asked.question), self._model.dim, self._shares
+        if 4 * B * (n + (3 + C) * dim) > self._config.memory_mb << 20:
+            return None  # scores, queries and their gradients; steps by PyTorch keep to the budget
+        room = RowRoom(
+            self._empty("q", B, dim), self._empty("dq", B, dim), self._empty("turned", dim, B),
+            self._empty("d_turned", C, dim, B), self._empty("tile", C, dim * TILE), self._empty("scores", n, B),
+            self._empty("total", C, B), self._empty("weight", B), self._empty("d_entities", n, dim),
+            self._empty("d_relations", *self._relations.shape), np.empty(C), np.empty(C),
         )  # fmt: skip
+        about = of, self._by, candidates, self._relations, room, self._named(n), *self._penalty, self._entities
+        with team(C):
+            said = rows.answer(asked, self._state, lr, *about)
+        return _found(said, room.d_entities, room.d_relations)
 
 
-def _room(*shape: int) -> Floats:
-    return torch.empty(shape).numpy()  # it begins where a line of the cache does, always
+class SampledStep(RowStep):
+    """A step by rows of a sample of the entities."""
+
+    def _answer(self, picked: Ints, epoch: int, step: int, lr: float) -> Found | None:
+        model, queries, config, B = self._model, self._queries, self._config, len(picked)
+        # The entities asked about are candidates too: then no row has a gradient but those of the candidates.
+        wanted = torch.from_numpy(np.append(queries.answers_of(picked).entity, queries.entity[picked]))
+        drawn = sample_candidates(wanted, model.n_entities, config.negatives, numbers(config.seed, epoch, step))
+        vectors, place = self._rooms.rows("vectors", model.entities, drawn.entity).numpy(), drawn.position.numpy()
+        candidates = Candidates(vectors, drawn.entity.numpy(), drawn.log_weight.numpy().ravel())
+        offsets = np.append(0, np.cumsum(queries.counts[picked]))
+        of = Questions(place[-B:], self._questions.relation[picked], offsets, place[:-B])
+        found = self._compare(Asked(np.arange(B), self._asked(picked).structure), of, candidates, lr)
+        if found is not None:
+            found[2]["entities"] = Gradient(found[2]["entities"].values, drawn.entity)
+        return found
+
+
+def _everything(n: int) -> tuple[Ints, Floats]:
+    """All entities, each for itself."""
+    return np.arange(n), np.zeros(n, np.float32)
+
+
+def _found(said: tuple[float, float], d_entities: Floats, d_relations: Floats) -> Found | None:
+    gradients = {"entities": d_entities, "relations": d_relations}
+    if not math.isfinite(said[0]):
+        return None
+    return *said, {name: Gradient(torch.from_numpy(gradient)) for name, gradient in gradients.items()}

@@ -146,13 +146,16 @@ def _power(x: np.float32) -> np.float32:
 
 
 @numeric
-def exponentiate(scores: Floats, total: Floats) -> None:
-    """Exponentials in place of scores (n, B); their sums over n are added to `total`, (B,)."""
+def exponentiate(scores: Floats, log_weight: Floats, total: Floats) -> None:
+    """Exponentials in place of scores (n, B), of a candidate that stands for more than itself times as many.
+
+    log_weight: (n,); the sums over n are added to `total`, (B,).
+    """
     flat, B = scores.ravel(), np.uint64(len(total))
     for i in range(len(scores)):
-        at = np.uint64(i) * B
+        at, more = np.uint64(i) * B, _f(LOG2_E) * log_weight[i]
         for j in range(B):
-            power = _power(_f(LOG2_E) * flat[at + j])
+            power = _power(_f(LOG2_E) * flat[at + j] + more)
             flat[at + j] = power
             total[j] += power
 

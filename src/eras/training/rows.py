@@ -31,11 +31,15 @@ from eras.training.kernels import (
     slopes,
     weigh,
 )
+from eras.training.optimiser import EPS
 from eras.training.shares import Adagrad, Doubles, as_signed, by_relation, deal, move
 from eras.training.tiles import multiply, turn
 
 TILE = 64
 """Rows scored at a time."""
+
+_TILES = 256
+"""Rows at a time of the entities' gradients: their number may change from step to step, that of kernels is limited."""
 
 _f = np.float32
 
@@ -62,6 +66,17 @@ class RowRoom(NamedTuple):
     penalty: Doubles
 
 
+class Candidates(NamedTuple):
+    """The entities that are compared: vectors, (n, dim); entity, (n,), where each has its row; log_weight, (n,).
+
+    The last is the logarithm of how many entities each stands for.
+    """
+
+    vectors: Floats
+    entity: Ints
+    log_weight: Floats
+
+
 @numeric
 def _ask(
     first: int, last: int, asked: Asked, of: Questions, by: Structures, entities: Floats, relations: Floats,
@@ -75,8 +90,9 @@ def _ask(
 
 
 @numeric
-def _score(share: int, first: int, last: int, entities: Floats, room: RowRoom) -> None:
+def _score(share: int, first: int, last: int, candidates: Candidates, room: RowRoom) -> None:
     """Exponentials of the scores of a thread's rows, their sums, (B,), and the rows' products with them, (dim, B)."""
+    entities, log_weight = candidates.vectors, candidates.log_weight
     dim, total, d_turned = entities.shape[1], room.total[share], room.d_turned[share]
     total[:] = _f(0.0)
     d_turned[:] = _f(0.0)
@@ -85,7 +101,7 @@ def _score(share: int, first: int, last: int, entities: Floats, room: RowRoom) -
         rows, scores = entities[start : start + count], room.scores[start : start + count]
         columns = room.tile[share][: dim * count].reshape(dim, count)
         multiply(rows, room.turned, scores, False)
-        exponentiate(scores, total)
+        exponentiate(scores, log_weight[start : start + count], total)
         turn(rows.ravel(), dim, columns.ravel(), count, count, dim)
         multiply(columns, scores, d_turned, True)
 
@@ -146,7 +162,9 @@ def _sum_up(
 ) -> float:  # fmt: skip
     """The gradients of a thread's rows, with those of their penalty, which is returned."""
     e, r = (dealt[1, share], dealt[1, share + 1]), (dealt[2, share], dealt[2, share + 1])
-    multiply(room.scores[e[0] : e[1]], room.q, room.d_entities[e[0] : e[1]], False)
+    for start in range(e[0], e[1], _TILES):
+        end = min(start + _TILES, e[1])
+        multiply(room.scores[start:end], room.q, room.d_entities[start:end], False)
     room.d_relations[r[0] : r[1]] = _f(0.0)
     tables = Tables(entities, relations, room.d_entities, room.d_relations)
     differentiate(asked, of, by, tables, room.dq, room.weight, e, r)
@@ -158,22 +176,36 @@ def _sum_up(
     return penalise(by, tables, Named(of_entities[share], of_relations[share]), e, r, power, scale)
 
 
+@numeric
+def _move(first: int, last: int, entity: Ints, table: Floats, gradients: Floats, sums: Floats, lr: np.float32) -> None:
+    """Rows of the table, by Adagrad along the gradients of these candidates."""
+    dim, x, dx, s = np.uint64(table.shape[1]), table.ravel(), gradients.ravel(), sums.ravel()
+    for place in range(first, last):
+        at, of = np.uint64(entity[place]) * dim, np.uint64(place) * dim
+        for i in range(dim):
+            s[at + i] += dx[of + i] * dx[of + i]
+            x[at + i] -= lr * dx[of + i] / (np.sqrt(s[at + i]) + _f(EPS))
+
+
 @threaded
 def answer(
     asked: Asked, state: Adagrad, lr: float,
-    of: Questions, by: Structures, entities: Floats, relations: Floats, room: RowRoom, named: Named, power: int,
-    reg_weight: float,
+    of: Questions, by: Structures, candidates: Candidates, relations: Floats, room: RowRoom, named: Named, power: int,
+    reg_weight: float, table: Floats,
 ) -> tuple[float, float]:  # fmt: skip
-    """As `shares.answer`, with gradients in the only room there is, which is that of as many questions."""
-    n, losses, penalties = len(entities), room.loss, room.penalty
+    """As `shares.answer`, with gradients in the only room there is, which is that of as many questions.
+
+    Questions and answers are places among the candidates; with a rate `lr`, their rows of the table are moved.
+    """
+    entities, losses, penalties = candidates.vectors, room.loss, room.penalty
     shares, n_answers, loss, penalty = len(losses), count(asked, of), 0.0, 0.0
     question, structure = by_relation(asked, of, len(relations))
-    dealt = deal(question, of, n, len(relations), shares)
+    dealt = deal(question, of, len(entities), len(relations), shares)
     for share in prange(shares):
         both = Asked(question, structure)
         _ask(dealt[0, share], dealt[0, share + 1], both, of, by, entities, relations, room)
     for share in prange(shares):
-        _score(as_signed(share), dealt[1, share], dealt[1, share + 1], entities, room)
+        _score(as_signed(share), dealt[1, share], dealt[1, share + 1], candidates, room)
     for share in prange(shares):
         both, names = Asked(question, structure), (named.entities[share], named.relations[share])
         first, last = dealt[0, share], dealt[0, share + 1]
@@ -191,7 +223,8 @@ def answer(
         penalty += penalties[share]
     if lr and np.isfinite(penalty):
         for share in prange(shares):
-            move(as_signed(share), dealt[1], entities, room.d_entities, state.entities, _f(lr))
+            first, last = dealt[1, share], dealt[1, share + 1]
+            _move(first, last, candidates.entity, table, room.d_entities, state.entities, _f(lr))
             move(as_signed(share), dealt[2], relations, room.d_relations, state.relations, _f(lr))
         state.entity_steps[0] += _f(1.0)
         state.relation_steps[0] += _f(1.0)

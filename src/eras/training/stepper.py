@@ -7,13 +7,12 @@ from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Generic, TypeVar
 
-import numpy as np
 import torch
 
 from eras.errors import UsageError
 from eras.graph.queries import Ints, Queries
 from eras.models import BlockBilinear, KnowledgeModel
-from eras.training.batches import epoch_order, make_batch, sample_candidates
+from eras.training.batches import epoch_order, make_batch, numbers, sample_candidates
 from eras.training.config import TrainConfig
 from eras.training.optimiser import Gradient, Optimiser
 from eras.training.step import loss_and_gradients
@@ -64,10 +63,6 @@ class Stepper(ABC, Generic[AnyModel]):
         """A seed for what is drawn in this step alone."""
         return ((self.config.seed * 1_000_003 + epoch) * 1_000_003 + step) % (1 << 63)
 
-    def numbers(self, epoch: int, step: int) -> np.random.Generator:
-        """What draws the candidates of this step, where they are a sample."""
-        return np.random.default_rng([self.config.seed, epoch, step])
-
     def _picked(self, epoch: int, step: int, steps: int) -> Ints:
         """The questions of so many steps, one after the other."""
         if epoch not in self._orders:
@@ -83,42 +78,45 @@ class BlockStepper(Stepper[BlockBilinear]):
     def __init__(self, model: BlockBilinear, queries: Queries, config: TrainConfig) -> None:
         super().__init__(model, queries, config)
         self.optimiser = Optimiser(model.tables, config)
-        self._fused = _fused_step(model, queries, config, self.optimiser)
+        self._fused = _fused_step(model, queries, config, self.optimiser, sampled=False)
+        self._fused_sampled = _fused_step(model, queries, config, self.optimiser, sampled=True)
         self._workspace = Workspace(config.batch_size, config.memory_mb, config.precision)
 
     def run(self, epoch: int, step: int, most: int) -> list[tuple[float, float]]:
-        fused = None if self.samples(epoch) else self._fused
-        taken = fused.learn(self._picked(epoch, step, most), epoch) if fused is not None else []
+        fused, picked = self._fused_in(epoch), self._picked(epoch, step, most)
+        taken = fused.learn(picked, epoch, step) if fused is not None and fused.moves else []
         return taken or super().run(epoch, step, most)
+
+    def _fused_in(self, epoch: int) -> FusedStep | None:
+        return self._fused_sampled if self.samples(epoch) else self._fused
 
     @torch.no_grad()
     def gradients(self, picked: Ints, epoch: int, step: int) -> Gradients:
-        config, model = self.config, self.model
-        if self._fused is not None and not self.samples(epoch):
-            found = self._fused.gradients(picked)
-            if found is not None:
-                return found
+        config, model, fused = self.config, self.model, self._fused_in(epoch)
+        found = fused.gradients(picked, epoch, step) if fused is not None else None
+        if found is not None:
+            return found
         batch = make_batch(model, self.queries, picked)
         candidates = None
         if self.samples(epoch):
             # The entities asked about are candidates too: then no row has a gradient but those of the candidates.
-            wanted = torch.cat([batch.answer_entity, batch.entity])
-            candidates = sample_candidates(wanted, model.n_entities, config.negatives, self.numbers(epoch, step))
+            wanted, rng = torch.cat([batch.answer_entity, batch.entity]), numbers(config.seed, epoch, step)
+            candidates = sample_candidates(wanted, model.n_entities, config.negatives, rng)
         generator = torch.Generator().manual_seed(self.place(epoch, step)) if config.dropout else None
         loss, penalty, gradients = loss_and_gradients(model, batch, config, self._workspace, generator, candidates)
         return float(loss), float(penalty), gradients
 
 
-def _fused_step(model: BlockBilinear, queries: Queries, config: TrainConfig, optimiser: Optimiser) -> FusedStep | None:
-    """Where steps can be fused, and are faster then."""
+def _fused_step(
+    model: BlockBilinear, queries: Queries, config: TrainConfig, optimiser: Optimiser, *, sampled: bool
+) -> FusedStep | None:
+    """Where steps can be fused."""
     plain = not config.dropout and not config.relation_weight and config.regulariser != "dura"
     plain = plain and config.precision == "float32" and model.device.type == "cpu"
-    each = model.n_entities + (3 + torch.get_num_threads()) * model.dim  # scores, a query and its gradients, all twice
-    fits = 4 * each * min(config.batch_size, len(queries)) <= config.memory_mb << 20
-    if not (plain and fits):
+    if not plain or (sampled and not config.negatives):
         return None
     try:
         from eras.training.fused import fused_step  # it loads numba, in half a second
     except UsageError:  # numba is an extra
         return None
-    return fused_step(model, queries, config, optimiser)
+    return fused_step(model, queries, config, optimiser, sampled=sampled)
