@@ -21,11 +21,13 @@ RESULTS = Path(os.environ.get("ERAS_BENCH_RESULTS", "benchmarks/results"))
 
 
 def _processor() -> str:
-    """Its name, where the system tells."""
+    """Its name, and its generation where the system tells: names such as "AMD EPYC" say nothing of it."""
     about = Path("/proc/cpuinfo")
     lines = about.read_text().splitlines() if about.exists() else []
-    names = [line.partition(":")[2].strip() for line in lines if line.startswith("model name")]
-    return next(iter(names), platform.processor() or platform.machine())
+    facts = {key.strip(): value.strip() for key, _, value in (line.partition(":") for line in lines)}
+    name = facts.get("model name") or platform.processor() or platform.machine()
+    generation = {"family": facts.get("cpu family"), "model": facts.get("model")}
+    return ", ".join([name, *(f"{part} {number}" for part, number in generation.items() if number)])
 
 
 def machine() -> dict[str, Any]:

@@ -143,7 +143,8 @@ class RowStep(FusedStep):
 
     def __init__(self, model: BlockBilinear, queries: Queries, config: TrainConfig, optimiser: Optimiser) -> None:
         super().__init__(model, queries, config, optimiser, threads_of_pytorch())
-        self._all = Candidates(self._entities, *_everything(len(self._entities)))
+        n = len(self._entities)
+        self._all = Candidates(self._entities, np.arange(n), np.zeros(n, np.float32))
 
     def gradients(self, picked: Ints, epoch: int, step: int) -> Found | None:
         return self._answer(picked, epoch, step, 0.0)
@@ -190,13 +191,8 @@ class SampledStep(RowStep):
         return found
 
 
-def _everything(n: int) -> tuple[Ints, Floats]:
-    """All entities, each for itself."""
-    return np.arange(n), np.zeros(n, np.float32)
-
-
 def _found(said: tuple[float, float], d_entities: Floats, d_relations: Floats) -> Found | None:
-    gradients = {"entities": d_entities, "relations": d_relations}
     if not math.isfinite(said[0]):
         return None
+    gradients = {"entities": d_entities, "relations": d_relations}
     return *said, {name: Gradient(torch.from_numpy(gradient)) for name, gradient in gradients.items()}
