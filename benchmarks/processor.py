@@ -2,37 +2,38 @@
 
 from __future__ import annotations
 
-import time
+from collections.abc import Callable
 
 import numpy as np
-from numba import prange
 
-from eras.compiled import team, threaded, threads_of_pytorch
-from eras.training.tiles import Floats, multiply
+from eras.errors import UsageError
 
 _SHAPE = 64, 256, 256
 _TIMES = 50
 
 
-class Tiles:
-    """Products of tiles, (64, 256) and (256, 256). Called, it answers seconds for a billion operations."""
+def tiles() -> tuple[Callable[[], None], float] | None:
+    """What multiplies (64, 256) and (256, 256) a few times, and its operations; None without numba or the kernels."""
+    try:
+        from eras.compiled import team, threads_of_pytorch
+        from eras.training.tiles import TILES_FOUND, multiply
+    except UsageError:
+        return None
+    if not TILES_FOUND:
+        return None
+    import numba
 
-    def __init__(self) -> None:
-        self._threads, (n, k, m) = threads_of_pytorch(), _SHAPE
-        self._x, self._y, self._out = (
-            np.ones((self._threads, *shape), np.float32) for shape in ((n, k), (k, m), (n, m))
-        )
-        self._operations = 2.0 * self._threads * n * k * m * _TIMES
+    @numba.njit(parallel=True)
+    def by_all(x: object, y: object, out: object) -> None:
+        for thread in numba.prange(len(x)):  # type: ignore[arg-type]
+            for _ in range(_TIMES):
+                multiply(x[thread], y[thread], out[thread], False)  # type: ignore[index]
 
-    def __call__(self) -> float:
-        began = time.perf_counter()
-        with team(self._threads):
-            _multiply(self._x, self._y, self._out)
-        return (time.perf_counter() - began) / self._operations * 1e9
+    threads, (n, k, m) = threads_of_pytorch(), _SHAPE
+    arrays = [np.ones((threads, *shape), np.float32) for shape in ((n, k), (k, m), (n, m))]
 
+    def once() -> None:
+        with team(threads):
+            by_all(*arrays)
 
-@threaded
-def _multiply(x: Floats, y: Floats, out: Floats) -> None:
-    for thread in prange(len(x)):
-        for _ in range(_TIMES):
-            multiply(x[thread], y[thread], out[thread], False)
+    return once, 2.0 * threads * n * k * m * _TIMES

@@ -1,4 +1,4 @@
-"""Training steps beside their limit: the three matrix products that a step cannot do without.
+"""Training steps beside the three matrix products that they cannot do without, and the speed of the processor.
 
 Only a stretch of steps is taken, of full batches; an epoch is as many times the median step as it has steps. Steps and
 bare products take turns, so that both see the same machine. The products are those of PyTorch by its faster library,
@@ -18,8 +18,8 @@ import torch
 
 from benchmarks.common import publish, run
 from benchmarks.graphs import graph_or_stand_in
-from benchmarks.processor import Tiles
-from benchmarks.turns import median_ratio, repeated, take_turns, timed
+from benchmarks.processor import tiles
+from benchmarks.turns import Action, median_ratio, repeated, take_turns, timed
 from eras.graph import TrainingView
 from eras.graph.queries import Queries
 from eras.models import BlockBilinear
@@ -40,11 +40,11 @@ _TURN = 0.02
 
 @dataclass(frozen=True)
 class Measured:
-    """Seconds of a step, of its products and, for a billion operations, of the processor, turn by turn."""
+    """Seconds of a step and of its products, turn by turn; the processor's speed, in operations per second."""
 
     steps: list[float]
     products: list[float]
-    processor: list[float]
+    processor: float | None
     queries: int
     batch: int
     steps_of_epoch: int
@@ -79,7 +79,7 @@ def main(
                 "step / products": measured.ratio,
                 "step, GFLOP/s": billions / step,
                 "products, GFLOP/s": billions / product,
-                "processor, GFLOP/s": 1 / statistics.median(measured.processor),
+                **({"processor, GFLOP/s": measured.processor / 1e9} if measured.processor else {}),
                 "epoch, s": step * measured.steps_of_epoch,
             }
             print(f"  {view.name}, dim {dim}: step / products {measured.ratio:.3f}", flush=True)
@@ -101,10 +101,12 @@ def measure(
     model.initialise(0, config.init, config.init_scale)
     stepper, products = BlockStepper(model, queries, config), Products(model, config.batch_size)
     take_steps, multiply = Steps(stepper, len(queries) // config.batch_size), timed(products)
-    actions = take_steps, multiply, Tiles()
+    most, operations = tiles() or (None, 0.0)
+    actions: list[Action] = [take_steps, multiply, *([timed(most)] if most else [])]
     take_turns(*actions, least=2)  # the first steps of a process are slow
-    taken, alone, most = take_turns(*(repeated(action, _TURN) for action in actions), least=least, seconds=seconds)
-    return Measured(taken, alone, most, len(queries), config.batch_size, stepper.steps)
+    times = take_turns(*(repeated(action, _TURN) for action in actions), least=least, seconds=seconds)
+    speed = operations / statistics.median(times[2]) if most else None
+    return Measured(times[0], times[1], speed, len(queries), config.batch_size, stepper.steps)
 
 
 class Steps:

@@ -26,8 +26,8 @@ def test_a_change_of_another_module_is_noticed(tmp_path: Path) -> None:
 def test_compiling_is_announced_and_done_once(tmp_path: Path) -> None:
     code = (
         "import logging, numpy as np; logging.basicConfig(level=logging.INFO)\n"
-        "from eras.training.kernels import weigh_slopes\n"
-        "weigh_slopes(np.ones((2, 2), np.float32), np.ones(2, np.float32))\n"
+        "from eras.training.kernels import weigh\n"
+        "weigh(np.ones((2, 2), np.float32), np.ones(2, np.float32))\n"
     )
     environment = {**os.environ, "NUMBA_CACHE_DIR": str(tmp_path)}
     for notices in (1, 0):

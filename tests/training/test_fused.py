@@ -85,15 +85,33 @@ def test_the_same_objective_and_gradients(regulariser: str, problem: Problem, se
             assert_same(model, queries, config, way, picked)
 
 
+@pytest.mark.parametrize("threads", [1, 2])
+@pytest.mark.parametrize("kind", [RowStep, SampledStep])
+def test_the_same_gradients_of_many_rows(kind: type[RowStep], threads: int) -> None:
+    """More than are worked on at a time, in all parts of a step; the last are fewer."""
+    triples = np.random.default_rng(0).integers((0, 0, 0), (700, 3, 700), (900, 3))
+    model, queries = (
+        BlockBilinear(named("complex"), ["a", "b", "c"], 700, 8, reciprocal=True),
+        Queries.of(triples, 700, 3),
+    )
+    model.initialise(0, "normal", 0.5)
+    config = TrainConfig(reg_weight=0.1, negatives=650)
+    with patch("torch.get_num_threads", return_value=threads):
+        fused = kind(model, queries, config, Optimiser(model.tables, config))
+    assert_same(model, queries, config, fused, np.arange(200))
+
+
 KINDS = [({"batch_size": 500}, SharedStep), ({"batch_size": 8000}, RowStep), ({"negatives": 30}, SampledStep)]
 
 
 @pytest.mark.parametrize(("settings", "kind"), KINDS)
-@pytest.mark.parametrize("optimiser", ["adagrad", "adam", "sgd"])
-def test_a_step_moves_the_tables_as_the_optimiser_does(optimiser: str, settings: dict[str, Any], kind: type) -> None:
+@pytest.mark.parametrize("how", [{}, {"unit_ball": True, "lr": 0.5}, {"optimiser": "adam"}, {"optimiser": "sgd"}])
+def test_a_step_moves_the_tables_as_the_optimiser_does(
+    how: dict[str, Any], settings: dict[str, Any], kind: type
+) -> None:
     view = eras.load_graph("umls").training_view()
     queries = Queries.of(view.train, len(view.entities), len(view.relations))
-    config, ends = TrainConfig(optimiser=optimiser, lr=0.03, lr_decay=0.9, dim=16, epochs=4, **settings), []
+    config, ends = TrainConfig(**{"lr": 0.03, "lr_decay": 0.9, "dim": 16, "epochs": 4, **settings, **how}), []
     for way in ("fused", "plain"):
         model = BlockBilinear(named("complex"), view.relations.names.to_list(), len(view.entities), 16, reciprocal=True)
         model.initialise(0, "normal", 0.1)
@@ -166,7 +184,7 @@ def test_exponentials(scores: list[float]) -> None:
     np.testing.assert_allclose(powers, counts * exact, rtol=2.0**-16)
     np.testing.assert_allclose(total, (counts * exact).sum(0), rtol=2.0**-16)
     turned, total = np.array([scores] * 3, np.float32), np.full(3, np.nan, np.float32)
-    kernels.exponentiate_turned(turned, total)
+    kernels.exponentiate_rows(turned, total)
     np.testing.assert_allclose(turned, exact, rtol=2.0**-16)
     np.testing.assert_allclose(total, exact.sum(1), rtol=2.0**-16)
 
@@ -187,49 +205,49 @@ def test_other_structures_come_into_play() -> None:
     net = Supernet(view, groups, [space.sample(rng)], 16, reciprocal=True)
     net.initialise(0, "normal", 0.5)
     queries = Queries.of(view.train, len(view.entities), len(view.relations))
-    config = TrainConfig(reg_weight=0.3)
+    config = TrainConfig(reg_weight=0.3, negatives=50)
     fused = steps(net, queries, config)
     for functions in (1, 5, 9):
         net.play([space.sample(rng) for _ in range(functions)])
         for way in fused:
-            assert_same(net, queries, config, way, rng.permutation(len(queries))[:100])
+            assert_same(net, queries, config, way, rng.permutation(len(queries))[:20])
 
 
 @settings(max_examples=20, deadline=None)
 @given(problem=problems())
 def test_scores_that_are_too_large_are_left_to_other_steps(problem: Problem) -> None:
-    model, config = single(problem, size=60.0), TrainConfig(regulariser="none")
-    picked = np.arange(len(problem.queries))
-    expected, _, _ = loss_and_gradients(model, make_batch(model, problem.queries, picked), config, Workspace(99, 1))
-    stepper = BlockStepper(model, problem.queries, config)
-    for way in steps(model, problem.queries, config):
-        if isinstance(way, SampledStep):
-            continue
-        stepper._fused = way
-        loss, _, gradients = stepper.gradients(picked, 0, 0)
-        assert loss == pytest.approx(float(expected), rel=1e-4, abs=1e-4)
-        assert all(bool(gradient.values.isfinite().all()) for gradient in gradients.values())
+    model, picked = single(problem, size=60.0), np.arange(len(problem.queries))
+    for negatives in (0, 2):
+        config = TrainConfig(regulariser="none", negatives=negatives)
+        stepper = BlockStepper(model, problem.queries, config)
+        ways = [way for way in steps(model, problem.queries, config) if isinstance(way, SampledStep) == bool(negatives)]
+        stepper._fused = stepper._fused_sampled = None
+        expected, _, _ = stepper.gradients(picked, 0, 0)
+        for way in ways:
+            stepper._fused = stepper._fused_sampled = way
+            loss, _, gradients = stepper.gradients(picked, 0, 0)
+            assert loss == pytest.approx(expected, rel=1e-4, abs=1e-4)
+            assert all(bool(gradient.values.isfinite().all()) for gradient in gradients.values())
 
 
-def test_not_finite_is_noticed() -> None:
-    model = BlockBilinear(named("complex"), ["a"], 3, 4, reciprocal=True)
-    model.entities[1] = torch.nan
-    queries = Queries.of(np.array([[0, 0, 1], [0, 0, 2]]), 3, 1)
-    stepper = BlockStepper(model, queries, TrainConfig())
-    assert not np.isfinite(stepper.step(0, 0)[0])
-    assert torch.equal(model.entities[0], torch.zeros(4))
+EACH = [({}, 1 << 20, SharedStep), ({}, 0, RowStep), ({"negatives": 1}, 0, SampledStep)]
 
 
-def test_a_step_with_a_penalty_that_is_not_finite_moves_nothing() -> None:
-    model = BlockBilinear(named("complex"), ["a"], 3, 4, reciprocal=True)
-    model.entities[1] = 1e20  # all scores are 0, as those of relations are
-    queries = Queries.of(np.array([[0, 0, 1], [0, 0, 2]]), 3, 1)
-    stepper = BlockStepper(model, queries, TrainConfig(reg_weight=0.1))
-    before, (loss, penalty) = model.entities.clone(), stepper.step(0, 0)
-    assert np.isfinite(loss)
-    assert not np.isfinite(penalty)
-    assert torch.equal(model.entities, before)
-    assert not stepper.optimiser.state()["entities.step"]
+@pytest.mark.parametrize(("settings", "few", "kind"), EACH)
+def test_what_is_not_finite_is_noticed_and_moves_nothing(settings: dict[str, int], few: int, kind: type) -> None:
+    """First a score, then a penalty alone: all scores are 0 there, as those of relations are."""
+    queries = Queries.of(np.array([[0, 0, 1], [0, 0, 2]]), 9, 1)
+    for value in (torch.nan, 1e20):
+        model = BlockBilinear(named("complex"), ["a"], 9, 4, reciprocal=True)
+        model.entities[1] = value
+        with patch("eras.training.fused._FEW", few):
+            stepper = BlockStepper(model, queries, TrainConfig(reg_weight=0.1, **settings))
+        assert type(stepper._fused_in(0)) is kind
+        before, (loss, penalty) = model.entities.clone(), stepper.step(0, 0)
+        assert np.isfinite(loss) == (value == 1e20)
+        assert not np.isfinite(loss + penalty)
+        torch.testing.assert_close(model.entities, before, rtol=0, atol=0, equal_nan=True)
+        assert not stepper.optimiser.state()["entities.step"]
 
 
 @pytest.mark.parametrize(
@@ -244,8 +262,10 @@ def test_a_step_with_a_penalty_that_is_not_finite_moves_nothing() -> None:
 def test_what_is_left_to_other_steps(other: dict[str, Any]) -> None:
     model = BlockBilinear(named("complex"), ["a"], 3, 4, reciprocal=True)
     queries = Queries.of(np.array([[0, 0, 1]]), 3, 1)
-    assert BlockStepper(model, queries, TrainConfig())._fused is not None
-    assert BlockStepper(model, queries, TrainConfig(**other))._fused is None
+    config = TrainConfig(negatives=1)
+    for epoch in (0, config.epochs):
+        assert BlockStepper(model, queries, config)._fused_in(epoch) is not None
+        assert BlockStepper(model, queries, config.updated(**other))._fused_in(epoch) is None
 
 
 @pytest.mark.parametrize(("batch_size", "kind"), [(1 << 18, SharedStep), (1 << 19, RowStep)])
@@ -258,7 +278,17 @@ def test_large_batches_are_dealt_out_by_rows(batch_size: int, kind: type) -> Non
 def test_without_kernels_all_is_left_to_pytorch() -> None:
     model = BlockBilinear(named("complex"), ["a"], 3, 4, reciprocal=True)
     with patch("eras.training.fused.TILES_FOUND", False):
-        assert BlockStepper(model, Queries.of(np.array([[0, 0, 1]]), 3, 1), TrainConfig())._fused is None
+        stepper = BlockStepper(model, Queries.of(np.array([[0, 0, 1]]), 3, 1), TrainConfig(negatives=1))
+    assert stepper._fused is stepper._fused_sampled is None
+
+
+def test_a_small_graph_keeps_to_the_budget_too() -> None:
+    model, queries = (
+        BlockBilinear(named("complex"), ["a"], 2000, 4, reciprocal=True),
+        Queries.of(np.array([[0, 0, 1]]), 2000, 1),
+    )
+    for memory_mb, kind in ((9, SharedStep), (7, RowStep)):
+        assert type(BlockStepper(model, queries, TrainConfig(batch_size=512, memory_mb=memory_mb))._fused) is kind
 
 
 @pytest.mark.parametrize("negatives", [0, 3000])

@@ -13,30 +13,20 @@ import pytest
 from command import ERAS, environment, eras
 from eras.files import Journal
 
-SETTINGS = (
-    "--dim",
-    "32",
-    "--epochs",
-    "25",
-    "--patience",
-    "25",
-    "--batch-size",
-    "64",
-    "--dropout",
-    "0.2",
-    "--threads",
-    "1",
-)
+SETTINGS = ("--dim", "32", "--epochs", "25", "--patience", "25", "--batch-size", "64")
+WAYS = {"plain": ("--dropout", "0.2", "--threads", "1"), "fused": ("--negatives", "30", "--full-epochs", "5")}
+"""Steps by PyTorch, and steps of machine code, first against a sample and then against all."""
 
 
-def train_arguments(folder: Path, *more: str) -> list[str]:
-    return ["train", "umls", "--out", str(folder), *SETTINGS, *more]
+def train_arguments(folder: Path, way: str, *more: str) -> list[str]:
+    return ["train", "umls", "--out", str(folder), *SETTINGS, *WAYS[way], *more]
 
 
-@pytest.fixture(scope="module")
-def undisturbed(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    folder = tmp_path_factory.mktemp("runs") / "undisturbed"
-    eras(*train_arguments(folder))
+@pytest.fixture(scope="module", params=WAYS)
+def undisturbed(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder with the name of the way."""
+    folder = tmp_path_factory.mktemp("runs") / str(request.param)
+    eras(*train_arguments(folder, request.param))
     return folder
 
 
@@ -61,7 +51,7 @@ def kill_after_some_checkpoints(arguments: list[str], folder: Path, rng: random.
 
 def test_five_kills_and_resumes_end_in_the_same_bits(undisturbed: Path, tmp_path: Path) -> None:
     rng, folder = random.Random(time.time_ns()), tmp_path / "killed"
-    arguments = train_arguments(folder, "--checkpoint-seconds", "0")
+    arguments = train_arguments(folder, undisturbed.name, "--checkpoint-seconds", "0")
     for _ in range(5):
         kill_after_some_checkpoints(arguments, folder, rng, signal.SIGKILL)
         arguments = ["resume", str(folder)]
@@ -74,7 +64,7 @@ def test_five_kills_and_resumes_end_in_the_same_bits(undisturbed: Path, tmp_path
 
 def test_ctrl_c_saves_and_says_how_to_go_on(undisturbed: Path, tmp_path: Path) -> None:
     folder = tmp_path / "stopped"
-    arguments = train_arguments(folder, "--checkpoint-seconds", "0.01")
+    arguments = train_arguments(folder, undisturbed.name, "--checkpoint-seconds", "0.01")
     assert kill_after_some_checkpoints(arguments, folder, random.Random(1), signal.SIGINT) == 130
     eras("evaluate", folder, code=1).stderr.index("eras resume")
     eras("resume", folder)

@@ -18,7 +18,7 @@ from eras.training.batches import numbers, sample_candidates
 from eras.training.config import TrainConfig
 from eras.training.kernels import Asked, Floats, Ints, Named, Questions, Structures
 from eras.training.optimiser import Gradient, Optimiser
-from eras.training.rows import TILE, Candidates, RowRoom
+from eras.training.rows import TILE, Compared, RowRoom
 from eras.training.shares import Adagrad, Room, Task
 from eras.training.structures import structures_of
 from eras.training.tiles import TILES_FOUND
@@ -47,7 +47,8 @@ def fused_step(
     """The fastest kind of step; None where PyTorch does not have what it needs."""
     if not TILES_FOUND:
         return None
-    few = model.n_entities * max(config.batch_size, 2 * model.dim) <= _FEW
+    scores = model.n_entities * config.batch_size
+    few = max(scores, 2 * model.entities.numel()) <= _FEW and 8 * scores <= config.memory_mb << 20
     kind = SampledStep if sampled else SharedStep if few else RowStep
     return kind(model, queries, config, optimiser)
 
@@ -144,7 +145,7 @@ class RowStep(FusedStep):
     def __init__(self, model: BlockBilinear, queries: Queries, config: TrainConfig, optimiser: Optimiser) -> None:
         super().__init__(model, queries, config, optimiser, threads_of_pytorch())
         n = len(self._entities)
-        self._all = Candidates(self._entities, np.arange(n), np.zeros(n, np.float32))
+        self._all = Compared(self._entities, np.arange(n), np.zeros(n, np.float32))
 
     def gradients(self, picked: Ints, epoch: int, step: int) -> Found | None:
         return self._answer(picked, epoch, step, 0.0)
@@ -155,12 +156,17 @@ class RowStep(FusedStep):
 
     def _answer(self, picked: Ints, epoch: int, step: int, lr: float) -> Found | None:
         """With a rate `lr`, the tables are moved; with 0, gradients are left."""
+        if not self._fits(len(self._entities), len(picked)):
+            return None
         return self._compare(self._asked(picked), self._questions, self._all, lr)
 
-    def _compare(self, asked: Asked, of: Questions, candidates: Candidates, lr: float) -> Found | None:
+    def _fits(self, candidates: int, questions: int) -> bool:
+        """Whether scores, queries and their gradients keep to the budget; steps by PyTorch do, whatever their size."""
+        numbers = questions * (candidates + (3 + self._shares) * self._model.dim)
+        return 4 * numbers <= self._config.memory_mb << 20
+
+    def _compare(self, asked: Asked, of: Questions, candidates: Compared, lr: float) -> Found | None:
         n, B, dim, C = len(candidates.entity), len(asked.question), self._model.dim, self._shares
-        if 4 * B * (n + (3 + C) * dim) > self._config.memory_mb << 20:
-            return None  # scores, queries and their gradients; steps by PyTorch keep to the budget
         room = RowRoom(
             self._empty("q", B, dim), self._empty("dq", B, dim), self._empty("turned", dim, B),
             self._empty("d_turned", C, dim, B), self._empty("tile", C, dim * TILE), self._empty("scores", n, B),
@@ -174,15 +180,16 @@ class RowStep(FusedStep):
 
 
 class SampledStep(RowStep):
-    """A step by rows of a sample of the entities."""
+    """A step by rows of a sample of the entities, with the same candidates as one by PyTorch."""
 
     def _answer(self, picked: Ints, epoch: int, step: int, lr: float) -> Found | None:
         model, queries, config, B = self._model, self._queries, self._config, len(picked)
-        # The entities asked about are candidates too: then no row has a gradient but those of the candidates.
         wanted = torch.from_numpy(np.append(queries.answers_of(picked).entity, queries.entity[picked]))
         drawn = sample_candidates(wanted, model.n_entities, config.negatives, numbers(config.seed, epoch, step))
+        if not self._fits(len(drawn.entity), B):
+            return None
         vectors, place = self._rooms.rows("vectors", model.entities, drawn.entity).numpy(), drawn.position.numpy()
-        candidates = Candidates(vectors, drawn.entity.numpy(), drawn.log_weight.numpy().ravel())
+        candidates = Compared(vectors, drawn.entity.numpy(), drawn.log_weight.numpy().ravel())
         offsets = np.append(0, np.cumsum(queries.counts[picked]))
         of = Questions(place[-B:], self._questions.relation[picked], offsets, place[:-B])
         found = self._compare(Asked(np.arange(B), self._asked(picked).structure), of, candidates, lr)

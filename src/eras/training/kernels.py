@@ -161,7 +161,7 @@ def exponentiate(scores: Floats, log_weight: Floats, total: Floats) -> None:
 
 
 @numeric
-def exponentiate_turned(scores: Floats, total: Floats) -> None:
+def exponentiate_rows(scores: Floats, total: Floats) -> None:
     """Exponentials in place of scores (B, n); their sums over n are `total`, (B,)."""
     flat = scores.ravel()
     for i in range(len(flat)):

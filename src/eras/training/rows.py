@@ -1,9 +1,9 @@
-"""Whole steps of training as machine code where entities are many: each thread has rows of the entity table.
+"""Whole steps of training as machine code where entities are many, or a sample of them is compared: by their rows.
 
-It scores its rows, a few at a time, and while these scores are in its cache they become exponentials and a part of the
-gradient of the queries. What crosses from one thread to another are queries, sums of exponentials and gradients of
-queries; rows of entities and of their gradients never do. (`shares` deals out questions, which is less to cross where
-these are more than the entities.)
+A thread scores its rows, a few at a time, and while these scores are in its cache they become exponentials and a part
+of the gradient of the queries. What crosses from one thread to another are queries, sums of exponentials and gradients
+of queries; rows of entities and of their gradients never do. (`shares` deals out questions, which is less to cross
+where these are more than the entities.)
 """
 
 from __future__ import annotations
@@ -31,15 +31,14 @@ from eras.training.kernels import (
     slopes,
     weigh,
 )
-from eras.training.optimiser import EPS
-from eras.training.shares import Adagrad, Doubles, as_signed, by_relation, deal, move
+from eras.training.shares import Adagrad, Doubles, adagrad, as_signed, by_relation, deal, move
 from eras.training.tiles import multiply, turn
 
 TILE = 64
 """Rows scored at a time."""
 
-_TILES = 256
-"""Rows at a time of the entities' gradients: their number may change from step to step, that of kernels is limited."""
+_GRADIENT_ROWS = 256
+"""Rows at a time whose gradients are made: each number of them has kernels of its own, and a sample has any number."""
 
 _f = np.float32
 
@@ -66,7 +65,7 @@ class RowRoom(NamedTuple):
     penalty: Doubles
 
 
-class Candidates(NamedTuple):
+class Compared(NamedTuple):
     """The entities that are compared: vectors, (n, dim); entity, (n,), where each has its row; log_weight, (n,).
 
     The last is the logarithm of how many entities each stands for.
@@ -90,19 +89,19 @@ def _ask(
 
 
 @numeric
-def _score(share: int, first: int, last: int, candidates: Candidates, room: RowRoom) -> None:
+def _score(share: int, first: int, last: int, candidates: Compared, room: RowRoom) -> None:
     """Exponentials of the scores of a thread's rows, their sums, (B,), and the rows' products with them, (dim, B)."""
     entities, log_weight = candidates.vectors, candidates.log_weight
     dim, total, d_turned = entities.shape[1], room.total[share], room.d_turned[share]
     total[:] = _f(0.0)
     d_turned[:] = _f(0.0)
     for start in range(first, last, TILE):
-        count = min(TILE, last - start)
-        rows, scores = entities[start : start + count], room.scores[start : start + count]
-        columns = room.tile[share][: dim * count].reshape(dim, count)
+        end = min(start + TILE, last)
+        rows, scores = entities[start:end], room.scores[start:end]
+        columns = room.tile[share][: dim * len(rows)].reshape(dim, len(rows))
         multiply(rows, room.turned, scores, False)
-        exponentiate(scores, log_weight[start : start + count], total)
-        turn(rows.ravel(), dim, columns.ravel(), count, count, dim)
+        exponentiate(scores, log_weight[start:end], total)
+        turn(rows.ravel(), dim, columns.ravel(), len(rows), len(rows), dim)
         multiply(columns, scores, d_turned, True)
 
 
@@ -162,8 +161,8 @@ def _sum_up(
 ) -> float:  # fmt: skip
     """The gradients of a thread's rows, with those of their penalty, which is returned."""
     e, r = (dealt[1, share], dealt[1, share + 1]), (dealt[2, share], dealt[2, share + 1])
-    for start in range(e[0], e[1], _TILES):
-        end = min(start + _TILES, e[1])
+    for start in range(e[0], e[1], _GRADIENT_ROWS):
+        end = min(start + _GRADIENT_ROWS, e[1])
         multiply(room.scores[start:end], room.q, room.d_entities[start:end], False)
     room.d_relations[r[0] : r[1]] = _f(0.0)
     tables = Tables(entities, relations, room.d_entities, room.d_relations)
@@ -178,19 +177,16 @@ def _sum_up(
 
 @numeric
 def _move(first: int, last: int, entity: Ints, table: Floats, gradients: Floats, sums: Floats, lr: np.float32) -> None:
-    """Rows of the table, by Adagrad along the gradients of these candidates."""
-    dim, x, dx, s = np.uint64(table.shape[1]), table.ravel(), gradients.ravel(), sums.ravel()
+    """The rows of the table that these candidates come from."""
+    dim = table.shape[1]
     for place in range(first, last):
-        at, of = np.uint64(entity[place]) * dim, np.uint64(place) * dim
-        for i in range(dim):
-            s[at + i] += dx[of + i] * dx[of + i]
-            x[at + i] -= lr * dx[of + i] / (np.sqrt(s[at + i]) + _f(EPS))
+        adagrad(table.ravel(), entity[place] * dim, gradients.ravel(), place * dim, dim, sums.ravel(), lr)
 
 
 @threaded
 def answer(
     asked: Asked, state: Adagrad, lr: float,
-    of: Questions, by: Structures, candidates: Candidates, relations: Floats, room: RowRoom, named: Named, power: int,
+    of: Questions, by: Structures, candidates: Compared, relations: Floats, room: RowRoom, named: Named, power: int,
     reg_weight: float, table: Floats,
 ) -> tuple[float, float]:  # fmt: skip
     """As `shares.answer`, with gradients in the only room there is, which is that of as many questions.

@@ -24,7 +24,7 @@ from eras.training.kernels import (
     ask,
     count,
     differentiate,
-    exponentiate_turned,
+    exponentiate_rows,
     penalise,
     slopes,
     weigh,
@@ -115,21 +115,20 @@ def _answer(share: int, dealt: Ints, question: Ints, structure: Ints, task: Task
     """A thread's questions: their loss and, in its room, their gradients."""
     of, by, entities, room, (n, dim) = task.of, task.by, task.entities, task.room, task.entities.shape
     first, last = dealt[0, share], dealt[0, share + 1]
-    asked, count = Asked(question[first:last], structure[first:last]), last - first
+    asked, W = Asked(question[first:last], structure[first:last]), last - first
     tables = Tables(entities, task.relations, room.d_entities[share], room.d_relations[share])
-    q, dq = room.q[share][:count], room.dq[share][:count]
-    total, weight = room.total[share][:count], room.weight[share][:count]
-    turned, scores = room.turned[share].reshape(dim, n), room.scores[share][: n * count].reshape(count, n)
-    slope = room.slopes[share][: n * count].reshape(n, count)
+    q, dq, total, weight = room.q[share][:W], room.dq[share][:W], room.total[share][:W], room.weight[share][:W]
+    turned, scores = room.turned[share].reshape(dim, n), room.scores[share][: n * W].reshape(W, n)
+    slope = room.slopes[share][: n * W].reshape(n, W)
     ask(asked, of, by, tables, q)
     turn(entities.ravel(), dim, turned.ravel(), n, n, dim)
     multiply(q, turned, scores, False)
-    exponentiate_turned(scores, total)
+    exponentiate_rows(scores, total)
     names = task.named.entities[share], task.named.relations[share]
     loss = slopes(asked, of, by, n_answers, scores.T, total, weight, *names)
     multiply(scores, entities, dq, False)
     weigh(q, weight)
-    turn(scores.ravel(), n, slope.ravel(), count, count, n)
+    turn(scores.ravel(), n, slope.ravel(), W, W, n)
     multiply(slope, q, tables.d_entities, False)
     tables.d_relations[dealt[2, share] : dealt[2, share + 1] + 1] = _f(0.0)
     differentiate(asked, of, by, tables, dq, weight, (0, n), (0, len(task.relations)))
@@ -170,12 +169,20 @@ def _sum_up(share: int, dealt: Ints, task: Task, n_answers: int) -> float:
 
 
 @numeric
+def adagrad(x: Floats, at: int, dx: Floats, of: int, size: int, sums: Floats, lr: np.float32) -> None:
+    """Move so many numbers from `at` on along their gradients, which begin at `of`; all is flat."""
+    a, b = np.uint64(at), np.uint64(of)
+    for i in range(np.uint64(size)):
+        sums[a + i] += dx[b + i] * dx[b + i]
+        x[a + i] -= lr * dx[b + i] / (np.sqrt(sums[a + i]) + _f(EPS))
+
+
+@numeric
 def move(share: int, rows: Ints, table: Floats, gradients: Floats, sums: Floats, lr: np.float32) -> None:
-    """A thread's rows, by Adagrad."""
-    dim, x, dx, s = table.shape[1], table.ravel(), gradients.ravel(), sums.ravel()
-    for i in range(np.uint64(rows[share] * dim), np.uint64(rows[share + 1] * dim)):
-        s[i] += dx[i] * dx[i]
-        x[i] -= lr * dx[i] / (np.sqrt(s[i]) + _f(EPS))
+    """A thread's rows."""
+    dim = table.shape[1]
+    first, size = rows[share] * dim, (rows[share + 1] - rows[share]) * dim
+    adagrad(table.ravel(), first, gradients.ravel(), first, size, sums.ravel(), lr)
 
 
 @numeric

@@ -45,10 +45,13 @@ class Stepper(ABC, Generic[AnyModel]):
 
     def run(self, epoch: int, step: int, most: int) -> list[tuple[float, float]]:
         """Take this step, and more of its epoch where that saves time, up to `most`; what `step` returns, of each."""
-        loss, penalty, gradients = self.gradients(self._picked(epoch, step, 1), epoch, step)
+        return [self._move(epoch, self.gradients(self._picked(epoch, step, 1), epoch, step))]
+
+    def _move(self, epoch: int, found: Gradients) -> tuple[float, float]:
+        loss, penalty, gradients = found
         if math.isfinite(loss + penalty):
             self.optimiser.step(epoch, gradients)
-        return [(loss, penalty)]
+        return loss, penalty
 
     @abstractmethod
     def gradients(self, picked: Ints, epoch: int, step: int) -> Gradients:
@@ -83,19 +86,23 @@ class BlockStepper(Stepper[BlockBilinear]):
         self._workspace = Workspace(config.batch_size, config.memory_mb, config.precision)
 
     def run(self, epoch: int, step: int, most: int) -> list[tuple[float, float]]:
-        fused, picked = self._fused_in(epoch), self._picked(epoch, step, most)
-        taken = fused.learn(picked, epoch, step) if fused is not None and fused.moves else []
-        return taken or super().run(epoch, step, most)
+        fused = self._fused_in(epoch)
+        if fused is None or not fused.moves:
+            return super().run(epoch, step, most)
+        taken = fused.learn(self._picked(epoch, step, most), epoch, step)
+        return taken or [self._move(epoch, self._by_pytorch(self._picked(epoch, step, 1), epoch, step))]
+
+    def gradients(self, picked: Ints, epoch: int, step: int) -> Gradients:
+        fused = self._fused_in(epoch)
+        found = fused.gradients(picked, epoch, step) if fused is not None else None
+        return found or self._by_pytorch(picked, epoch, step)
 
     def _fused_in(self, epoch: int) -> FusedStep | None:
         return self._fused_sampled if self.samples(epoch) else self._fused
 
     @torch.no_grad()
-    def gradients(self, picked: Ints, epoch: int, step: int) -> Gradients:
-        config, model, fused = self.config, self.model, self._fused_in(epoch)
-        found = fused.gradients(picked, epoch, step) if fused is not None else None
-        if found is not None:
-            return found
+    def _by_pytorch(self, picked: Ints, epoch: int, step: int) -> Gradients:
+        config, model = self.config, self.model
         batch = make_batch(model, self.queries, picked)
         candidates = None
         if self.samples(epoch):

@@ -8,6 +8,7 @@ BLAS first copies them into another layout.
 from __future__ import annotations
 
 import ctypes
+import platform
 from typing import Any
 
 import numpy as np
@@ -32,7 +33,9 @@ _ROWS = 8
 
 
 def _introduce() -> bool:
-    """Let compiled functions know the kernels by `_NAME`; False where PyTorch has none."""
+    """Let compiled functions know the kernels by `_NAME`; False where PyTorch has none, or not for this processor."""
+    if platform.machine() not in ("x86_64", "AMD64"):
+        return False
     try:
         kernel = getattr(ctypes.CDLL(torch._C.__file__), _OF_PYTORCH)  # it is in a library that this one loads
     except (OSError, AttributeError):
@@ -46,7 +49,7 @@ TILES_FOUND = _introduce()
 
 @numeric
 def multiply(x: Floats, y: Floats, out: Floats, add: bool) -> None:
-    """x y in `out`, or added to it."""
+    """x y in `out`, or added to it; all three are contiguous."""
     (n, m), k = out.shape, x.shape[1]
     if n and m and k:
         _brgemm(n, m, k, k, m, m, np.int32(add), x.ctypes.data, y.ctypes.data, out.ctypes.data, np.int32(0))
