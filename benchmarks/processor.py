@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import Any
 
 import numpy as np
 
@@ -23,11 +24,11 @@ def tiles() -> tuple[Callable[[], None], float] | None:
         return None
     import numba
 
-    @numba.njit(parallel=True)
-    def by_all(x: object, y: object, out: object) -> None:
-        for thread in numba.prange(len(x)):  # type: ignore[arg-type]
+    @numba.njit(parallel=True)  # not kept on disk, where a change of `multiply` would not be noticed
+    def by_all(x: Any, y: Any, out: Any) -> None:
+        for thread in numba.prange(len(x)):
             for _ in range(_TIMES):
-                multiply(x[thread], y[thread], out[thread], False)  # type: ignore[index]
+                multiply(x[thread], y[thread], out[thread], False)
 
     threads, (n, k, m) = threads_of_pytorch(), _SHAPE
     arrays = [np.ones((threads, *shape), np.float32) for shape in ((n, k), (k, m), (n, m))]

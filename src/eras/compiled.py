@@ -31,13 +31,13 @@ class _Notice(event.Listener):
 
     def on_start(self, event_: event.Event) -> None:
         if event_.data["dispatcher"].py_func.__module__.startswith("eras."):
-            event.unregister("numba:compile", self)  # type: ignore[no-untyped-call]
+            event.unregister("numba:compile", self)  # type: ignore[no-untyped-call]  # numba leaves it untyped
             logging.getLogger("eras").info("Compiling for this machine, once; this takes up to half a minute.")
 
     def on_end(self, event_: event.Event) -> None: ...
 
 
-event.register("numba:compile", _Notice())  # type: ignore[no-untyped-call]
+event.register("numba:compile", _Notice())  # type: ignore[no-untyped-call]  # numba leaves it untyped
 
 
 def compiled(function: _F) -> _F:
@@ -64,7 +64,7 @@ def threaded(function: _F) -> _F:
 def team(threads: int) -> Iterator[None]:
     """Where `threaded` functions are called: one caller at a time, as not all of numba's pools have room for two."""
     with _LOCK:
-        numba.set_num_threads(min(threads, numba.config.NUMBA_NUM_THREADS))  # type: ignore[attr-defined]
+        numba.set_num_threads(min(threads, numba.config.NUMBA_NUM_THREADS))  # type: ignore[attr-defined]  # numba adds it at run time
         yield
 
 

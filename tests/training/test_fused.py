@@ -20,7 +20,7 @@ from eras.scoring import named
 from eras.search.estimators.supernet import Supernet
 from eras.search.space import Space
 from eras.training import kernels
-from eras.training.batches import epoch_order, make_batch, numbers, sample_candidates
+from eras.training.batches import candidate_rng, epoch_order, make_batch, sample_candidates
 from eras.training.config import TrainConfig
 from eras.training.fused import FusedStep, RowStep, SampledStep, SharedStep
 from eras.training.optimiser import Gradient, Optimiser
@@ -41,7 +41,7 @@ def assert_same(model: BlockBilinear, queries: Queries, config: TrainConfig, fus
     assert found is not None
     batch, candidates = make_batch(model, queries, picked), None
     if isinstance(fused, SampledStep):
-        wanted, rng = np.append(batch.answer_entity, batch.entity), numbers(config.seed, 3, 5)
+        wanted, rng = np.append(batch.answer_entity, batch.entity), candidate_rng(config.seed, 3, 5)
         candidates = sample_candidates(torch.from_numpy(wanted), model.n_entities, config.negatives, rng)
     loss, penalty, gradients = loss_and_gradients(model, batch, config, Workspace(99, 1), candidates=candidates)
     assert found[0] == pytest.approx(float(loss), rel=1e-4, abs=1e-5)

@@ -12,7 +12,7 @@ from torch.nn.functional import dropout
 
 from eras.graph.queries import Ints, Queries
 from eras.models.base import EmbeddingModel, Encoded
-from eras.training.batches import Asked, numbers, sample_candidates
+from eras.training.batches import Asked, candidate_rng, sample_candidates
 from eras.training.config import TrainConfig
 from eras.training.losses import LOSSES
 from eras.training.optimiser import Optimiser, gradients_of
@@ -36,7 +36,7 @@ class AutogradStepper(Stepper[EmbeddingModel]):
         self.model.train()
         with torch.random.fork_rng(devices=[]), torch.enable_grad():
             torch.manual_seed(self.place(epoch, step))
-            loss = self._loss(picked, numbers(self.config.seed, epoch, step), self.samples(epoch))
+            loss = self._loss(picked, candidate_rng(self.config.seed, epoch, step), self.samples(epoch))
             penalty = self._penalty(picked)
         self.model.eval()
         return loss, penalty, gradients_of(self.model)

@@ -94,7 +94,7 @@ def sample_candidates(wanted: Tensor, n_entities: int, size: int, rng: np.random
     return Candidates(*(torch.from_numpy(x).to(wanted.device) for x in (entity, position.ravel(), weight)))
 
 
-def numbers(seed: int, epoch: int, step: int) -> np.random.Generator:
+def candidate_rng(seed: int, epoch: int, step: int) -> np.random.Generator:
     """What draws the candidates of a step."""
     return np.random.default_rng([seed, epoch, step])
 

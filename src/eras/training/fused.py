@@ -14,7 +14,7 @@ from eras.graph.queries import Queries
 from eras.models import BlockBilinear
 from eras.scoring.query import Plan
 from eras.training import rows, shares
-from eras.training.batches import numbers, sample_candidates
+from eras.training.batches import candidate_rng, sample_candidates
 from eras.training.config import TrainConfig
 from eras.training.kernels import Asked, Floats, Ints, Named, Questions, Structures
 from eras.training.optimiser import Gradient, Optimiser
@@ -185,7 +185,7 @@ class SampledStep(RowStep):
     def _answer(self, picked: Ints, epoch: int, step: int, lr: float) -> Found | None:
         model, queries, config, B = self._model, self._queries, self._config, len(picked)
         wanted = torch.from_numpy(np.append(queries.answers_of(picked).entity, queries.entity[picked]))
-        drawn = sample_candidates(wanted, model.n_entities, config.negatives, numbers(config.seed, epoch, step))
+        drawn = sample_candidates(wanted, model.n_entities, config.negatives, candidate_rng(config.seed, epoch, step))
         if not self._fits(len(drawn.entity), B):
             return None
         vectors, place = self._rooms.rows("vectors", model.entities, drawn.entity).numpy(), drawn.position.numpy()

@@ -12,7 +12,7 @@ import torch
 from eras.errors import UsageError
 from eras.graph.queries import Ints, Queries
 from eras.models import BlockBilinear, KnowledgeModel
-from eras.training.batches import epoch_order, make_batch, numbers, sample_candidates
+from eras.training.batches import candidate_rng, epoch_order, make_batch, sample_candidates
 from eras.training.config import TrainConfig
 from eras.training.optimiser import Gradient, Optimiser
 from eras.training.step import loss_and_gradients
@@ -107,7 +107,7 @@ class BlockStepper(Stepper[BlockBilinear]):
         candidates = None
         if self.samples(epoch):
             # The entities asked about are candidates too: then no row has a gradient but those of the candidates.
-            wanted, rng = torch.cat([batch.answer_entity, batch.entity]), numbers(config.seed, epoch, step)
+            wanted, rng = torch.cat([batch.answer_entity, batch.entity]), candidate_rng(config.seed, epoch, step)
             candidates = sample_candidates(wanted, model.n_entities, config.negatives, rng)
         generator = torch.Generator().manual_seed(self.place(epoch, step)) if config.dropout else None
         loss, penalty, gradients = loss_and_gradients(model, batch, config, self._workspace, generator, candidates)
